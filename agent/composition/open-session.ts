@@ -2,6 +2,9 @@
 import type { Capabilities } from '@monitor/shared/contract/agent-protocol.ts';
 import { openRunArtifacts } from '../artifacts/run-artifacts.ts';
 import { UploadLoop } from '../artifacts/upload-loop.ts';
+import { WatchOfControlPlane } from '../control-plane-watch/control-plane-watch.ts';
+import { askPeers } from '../control-plane-watch/peers.ts';
+import { isReady, sendMessage } from '../control-plane-watch/send-message.ts';
 import { Recipients } from '../encryption/recipients.ts';
 import { ResultEncryption } from '../encryption/result-encryption.ts';
 import type { NetworkAccess } from '../net/network-access.ts';
@@ -131,6 +134,7 @@ function openExecutor(
 }
 
 interface LoopParts {
+  watch: WatchOfControlPlane;
   runners: RunnerRegistry;
   code: Code;
   executor: Executor;
@@ -141,7 +145,7 @@ function openLoops(
   stack: AsyncDisposableStack,
   { config, logger, network, random = Math.random }: AgentParts,
   { rawClock, clock, overload, metrics, outbox, client, spool }: Storage,
-  { runners, code, executor, onAnswer }: LoopParts,
+  { runners, code, executor, onAnswer, watch }: LoopParts,
 ) {
   const checkIns = new CheckInLoop({
     client,
@@ -163,12 +167,16 @@ function openLoops(
       traceroute: network.traceroute !== null,
       browsers: code?.browsers ?? [],
       encryptsResults: true,
+      get peer() {
+        return watch.address;
+      },
     },
     capacity: { light: config.UPTIME_CONCURRENCY, heavy: config.JOB_CONCURRENCY },
     running: () => executor.running,
     outboxState: () => outbox.state(),
     load: () => overload.load,
     onAnswer,
+    watchDigest: () => watch.digest,
   });
   const openRuns = stack.use(
     new OpenRunReports({
@@ -235,10 +243,22 @@ export async function openSession(
     isEncrypted: () => encryption.isOn,
   });
 
+  const watch = stack.use(
+    new WatchOfControlPlane({
+      ...{ apiKey: storage.apiKey, agentId: outbox.agentId, clock: rawClock },
+      directory: config.AGENT_DATA_DIR,
+      logger: logger.child({ subsystem: 'watch' }),
+      link: () => loops.checkIns.state,
+      reaches: () => isReady(config.CONTROL_PLANE_URL, storage.dispatcher),
+      ask: askPeers,
+      send: (message) => sendMessage(message, storage.dispatcher),
+    }),
+  );
   const loops = openLoops(stack, parts, storage, {
-    ...{ runners, code, executor },
+    ...{ runners, code, executor, watch },
     onAnswer: (answer) => {
       session.answer(answer);
+      if (answer.watch !== undefined) watch.take(answer.watch);
       if (answer.lostUntil !== undefined) outbox.handInAgain(answer.lostUntil);
     },
   });
@@ -247,7 +267,7 @@ export async function openSession(
     ...{ encryption, scheduler, certificates, traces, ...loops },
     drainTimeoutMs: config.DRAIN_TIMEOUT_SECONDS * 1000,
   });
-  return { session, executor, scheduler, recipients, code, scriptingProblem, ...loops };
+  return { session, executor, scheduler, recipients, code, scriptingProblem, watch, ...loops };
 }
 
 export type OpenSession = Awaited<ReturnType<typeof openSession>>;

@@ -105,7 +105,7 @@ export async function openStorage(stack: AsyncDisposableStack, parts: AgentParts
   });
   return {
     ...{ apiKey, rawClock, clock, processTime, overload, startedAt, metrics, damages },
-    ...{ outbox, cache, key, client, spool },
+    ...{ outbox, cache, key, client, spool, dispatcher },
   };
 }
 

@@ -1,5 +1,6 @@
 /** Serves what an agent says of itself: probes and metrics over HTTP, its status on a socket. */
 import { secretsOf } from '../config-secrets.ts';
+import { ownAddress } from '../control-plane-watch/peers.ts';
 import { recipientRemarks } from '../encryption/recipients.ts';
 import { maskedKey } from '../key-problem.ts';
 import { openProbeEndpoint } from '../probe/probe-endpoint.ts';
@@ -26,7 +27,7 @@ export async function serveState(
   const { config, logger, network } = parts;
   const { rawClock, clock, overload, startedAt, metrics, damages, outbox, key, spool } = storage;
   const { session, executor, scheduler, recipients, code, scriptingProblem } = opened;
-  const { checkIns, submitLoop, uploads } = opened;
+  const { checkIns, submitLoop, uploads, watch } = opened;
   metrics.outboxMaxBytes.set(config.OUTBOX_MAX_BYTES);
   setAbilities(metrics, network, code?.browsers ?? []);
   const observe = (): void => {
@@ -48,9 +49,11 @@ export async function serveState(
             recipientRemarks(recipients.status, clock.now()),
             (text) => scrubber.text(text),
           ),
+          ...watch.remarks,
           ...describeSetAside(outbox.state(), clock.now()),
           ...(parts.log?.problem == null ? {} : { log: parts.log.problem }),
         }),
+        peerAnswer: (nonce) => watch.answer(nonce),
         probe: await openProbeEndpoint({
           ...{ config, network, metrics, clock: rawClock },
           logger: logger.child({ subsystem: 'probe' }),
@@ -61,6 +64,8 @@ export async function serveState(
       config.AGENT_HEALTH_PORT,
     ),
   );
+
+  watch.address = ownAddress(config.AGENT_HEALTH_HOST, probes.port);
 
   stack.use(
     await serveStatus({

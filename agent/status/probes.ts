@@ -7,6 +7,7 @@ import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { endServer, openServer, smallRequests } from '@monitor/shared/open-server.ts';
 import type { Registry } from 'prom-client';
+import { peerPath } from '../control-plane-watch/peers.ts';
 import { AgentError } from '../errors.ts';
 import { codeOf } from '../net/failure.ts';
 
@@ -19,6 +20,8 @@ export interface ProbeState {
   remarks?(): Readonly<Record<string, string>>;
   /** Brings gauges up to date before they are read. */
   observe?(): void;
+  /** What another agent hears of the control plane; null for one that asks wrongly. */
+  peerAnswer?(nonce: string | null): { body: string; headers: Record<string, string> } | null;
   /** Answers `/probe`; null where it is switched off. */
   probe?: RequestListener | null;
 }
@@ -43,6 +46,19 @@ function answer(
 async function answerMetrics(response: ServerResponse, registry: Registry): Promise<void> {
   const text = await registry.metrics();
   response.writeHead(200, { 'content-type': registry.contentType }).end(text);
+}
+
+const nonceOf = (url = ''): string | null => new URLSearchParams(url.split('?')[1]).get('nonce');
+
+function answerPeer(
+  response: ServerResponse,
+  signed: { body: string; headers: Record<string, string> } | null,
+): void {
+  if (signed === null) response.writeHead(404).end();
+  else
+    response
+      .writeHead(200, { ...signed.headers, 'content-type': 'application/json' })
+      .end(signed.body);
 }
 
 function isFamilyMissing(error: NodeJS.ErrnoException): boolean {
@@ -103,6 +119,9 @@ export async function serveProbes(
       case '/metrics':
         state.observe?.();
         void answerMetrics(response, registry);
+        break;
+      case peerPath:
+        answerPeer(response, state.peerAnswer?.(nonceOf(request.url)) ?? null);
         break;
       case '/probe':
         if (state.probe == null) response.writeHead(404).end(probeIsOff);

@@ -53,6 +53,8 @@ export interface CheckInLoopOptions {
   outboxState: () => OutboxState;
   load: () => NonNullable<CheckInRequest['load']>;
   onAnswer: (answer: CheckInAnswer) => void;
+  /** Digest of what it holds to watch the control plane. */
+  watchDigest: () => string | null;
 }
 
 export type LinkState = 'unknown' | 'up' | 'down' | 'refused';
@@ -183,6 +185,7 @@ export class CheckInLoop {
         ...(this.#uncertaintyMs !== null && { uncertaintyMs: this.#uncertaintyMs }),
       },
       load: this.#options.load(),
+      watch: this.#options.watchDigest(),
     };
   }
 

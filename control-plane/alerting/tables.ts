@@ -39,6 +39,8 @@ export interface AlertChannelsTable {
   grouping_json: Generated<string | null>;
   /** IANA name; messages show its local time beside UTC. */
   timezone: Generated<string | null>;
+  /** Agents say through it that the control plane is away. */
+  sent_by_agents: Generated<number>;
 }
 
 /** Alerts of one cause that a channel gets together. */

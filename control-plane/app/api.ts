@@ -146,7 +146,7 @@ export function bindApi({
     checkGroup: checkGroupHandlers(services),
     snippet: snippetHandlers(services),
     variable: variableHandlers(services),
-    alertChannel: alertChannelHandlers(services, config.SLACK_APP_TOKEN !== undefined),
+    alertChannel: alertChannelHandlers(services, config),
     alert: alertHandlers(services),
     alertDecision: alertDecisionHandlers(services),
     alertDelivery: alertDeliveryHandlers(services),

@@ -16,7 +16,7 @@ import { engineOf } from '../db/engine.ts';
 import { PostgresListener } from '../db/postgres.ts';
 import { heartbeatTimers, moveHeartbeats, resumeHeartbeats } from '../heartbeats/index.ts';
 import { incidentsOfChecks, moveIncidents } from '../incidents/index.ts';
-import { moveClaims, OutboxSignal } from '../notifications/index.ts';
+import { messagesOfAgents, moveClaims, OutboxSignal } from '../notifications/index.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { machineClocks, noMachineClocks, Reception } from '../reception/index.ts';
 import { Replicas } from '../replicas/index.ts';
@@ -30,6 +30,7 @@ import {
   statusesOfChecks,
 } from '../results/index.ts';
 import {
+  ControlPlaneWatches,
   LocationHub,
   moveSchedule,
   newsOfChecks,
@@ -126,6 +127,7 @@ export async function openServices(
   const publicUrl = (config.PUBLIC_URL ?? url).replace(/\/+$/, '');
   const viewerUrl = traceViewerUrl(config.TRACE_VIEWER_URL, publicUrl);
   const links = new ArtifactLinks(secrets, publicUrl, viewerUrl);
+  const ids = await openIdKeys(db, secrets);
   const losses = await RecordLosses.open({
     ...{ db, secrets, clock, metrics },
     markFile: databaseFile === ':memory:' ? null : `${databaseFile}.mark`,
@@ -145,7 +147,18 @@ export async function openServices(
       resolveReferences(json, (name) => links.to(resultId, name, clock.now())),
     newId: randomUUID,
     newRunId: () => uuidOfTime(clock.now()),
-    ids: await openIdKeys(db, secrets),
+    ids,
+    watches: new ControlPlaneWatches({
+      ...{ db, clock, ids },
+      awayAfterMs: config.AWAY_AFTER_SECONDS * 1_000,
+      messagesOf: (accountId, at) =>
+        messagesOfAgents(
+          { db, secrets, random, newId: randomUUID, publicUrl },
+          config,
+          accountId,
+          at,
+        ),
+    }),
     quotas: new Quotas(
       config,
       () => clock.monotonic(),

@@ -107,6 +107,7 @@ export const labels: Readonly<Record<string, string>> = {
   sslExpiry: 'Certificate expiry',
   sslExpiryThreshold: 'Expires within',
   autoSubscribe: 'Add to new monitors',
+  sentByAgents: 'Control plane unreachable (agents send it)',
   'grouping.windowSeconds': 'Wait for related alerts',
   'grouping.updateMinutes': 'Time between updates',
   'grouping.maxPerHour': 'Max notifications per hour',

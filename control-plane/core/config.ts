@@ -283,6 +283,20 @@ const settings = {
   SMTP_URL: urlOf(/^smtps?$/, 'smtp://user:password@host:587')
     .optional()
     .describe('Mail server: smtp://user:password@host:587, or smtps:// on port 465'),
+  AGENT_SMTP_URL: urlOf(/^smtps?$/, 'smtp://user:password@host:587')
+    .optional()
+    .describe(
+      'Mail server that agents use to say that the control plane is away; every agent is given it with its password, so it should be one that can do nothing else',
+    ),
+  AWAY_AFTER_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(10)
+    .max(86_400)
+    .default(120)
+    .describe(
+      'How long agents miss the control plane before they notify people through channels with `sentByAgents`',
+    ),
   MAIL_FROM: z
     .string()
     .regex(/[^\s<>@]@[^\s<>@]/, 'must be an address such as Monitor <monitor@example.com>')
@@ -430,6 +444,7 @@ export const secretSettings: ReadonlySet<string> = new Set([
   'ENCRYPTION_KEY_PREVIOUS',
   'ARTIFACTS_S3_SECRET_ACCESS_KEY',
   'SMTP_URL',
+  'AGENT_SMTP_URL',
   'OIDC_CLIENT_SECRET',
   'PHONE_AUTH_TOKEN',
   'SLACK_APP_TOKEN',

@@ -107,6 +107,7 @@ export const egress: Readonly<Record<string, EgressClass | 'by its caller'>> = {
   'sign-in/openid.ts': 'operator',
   'db/postgres.ts': 'operator',
   'notifications/mailer.ts': 'operator',
+  'integrity/ping-watcher.ts': 'operator',
   'notifications/outgoing.ts': 'by its caller',
   'results/artifacts/s3-store.ts': 'operator',
   // Names only, from the resolvers of the operator.

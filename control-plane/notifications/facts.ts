@@ -164,6 +164,14 @@ export interface OverrunFacts {
   incidentKey: string;
 }
 
+/** The control plane is away from its agents, or back: agents send this. */
+export interface ControlPlaneFacts {
+  kind: 'control-plane';
+  /** When the message was made. */
+  at: number;
+  isOver: boolean;
+}
+
 /** A test of a channel, or of a device of the person who tests it. */
 export interface TestFacts {
   kind: 'test';
@@ -172,7 +180,13 @@ export interface TestFacts {
 }
 
 export type NotificationFacts =
-  AlertFacts | LocationFacts | AgentHealthFacts | GroupFacts | OverrunFacts | TestFacts;
+  | AlertFacts
+  | LocationFacts
+  | AgentHealthFacts
+  | GroupFacts
+  | OverrunFacts
+  | ControlPlaneFacts
+  | TestFacts;
 
 /** A request to a subscriber of a status page; where it goes stands in the subscription. */
 export interface SubscriberRequest {

@@ -12,6 +12,7 @@ export {
 } from './alert-links.ts';
 export { alertMail } from './alert-mail.ts';
 export { accountsWithoutChannels, withoutChannels } from './deliver.ts';
+export { messagesOfAgents, problemOfAgents } from './by-agents.ts';
 export { brokenTemplate } from './channels/webhook.ts';
 export { withoutSlackApp } from './channels/slack-app.ts';
 export { pruneSlackMessages } from './slack-messages.ts';

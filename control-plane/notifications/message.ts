@@ -5,6 +5,7 @@ import { oneLine } from '../core/escape.ts';
 import type {
   AlertFacts,
   AlertType,
+  ControlPlaneFacts,
   LocationFacts,
   NotificationFacts,
   OverrunFacts,
@@ -300,6 +301,29 @@ function overrunMessage(
   };
 }
 
+/** Agents send it later, so it says nothing of a time. */
+function controlPlaneMessage(
+  { at, isOver }: ControlPlaneFacts,
+  publicUrl: string,
+): Omit<Message, 'actions'> {
+  return {
+    tone: isOver ? 'recovered' : 'failing',
+    label: isOver ? 'BACK' : 'AWAY',
+    title: isOver
+      ? 'Agents reach the control plane again'
+      : 'Agents do not reach the control plane',
+    subject: 'Control plane',
+    reason: isOver
+      ? 'results that they kept meanwhile arrive now'
+      : 'it sends no alerts meanwhile; agents run their checks and keep the results',
+    details: [{ label: 'Address', value: publicUrl }],
+    link: { url: publicUrl, text: 'Open the monitor' },
+    recentRuns: [],
+    incidentKey: 'control-plane',
+    at,
+  };
+}
+
 function textsOf(
   facts: NotificationFacts,
   id: string,
@@ -317,6 +341,8 @@ function textsOf(
       return groupMessage(facts, publicUrl, timezone);
     case 'maintenance':
       return overrunMessage(facts, publicUrl, timezone);
+    case 'control-plane':
+      return controlPlaneMessage(facts, publicUrl);
     case 'test':
       return {
         tone: 'notice',

@@ -212,6 +212,15 @@ export async function checkIn(
   }
 }
 
+/** Undefined for older agents, and where nothing has changed. */
+async function watchNews(
+  { watches }: Services,
+  { accountId }: Caller,
+  { agentId, watch: held }: CheckInRequest,
+): Promise<CheckInAnswer['watch']> {
+  return held === undefined ? undefined : watches.newsFor({ accountId, agentId }, held);
+}
+
 async function answerOf(
   services: Services,
   caller: Caller,
@@ -261,8 +270,10 @@ async function answerOf(
     const time = serverTime(clock, receivedAt, arrivedAt);
     // The agent must learn at once that the clock was set.
     const remainingMs = time.isSet ? 0 : waitUntil - clock.monotonic();
+    const watch = await watchNews(services, caller, request);
     const hasNews =
       news.full ||
+      watch !== undefined ||
       [news.upserts, news.removals, jobs, cancellations].some((list) => list.length > 0);
     if (!hasNews && remainingMs > 0 && !signal.aborted) {
       await hub.changed(caller, agentId, mark, remainingMs, signal);
@@ -288,6 +299,7 @@ async function answerOf(
       ...news,
       jobs,
       cancellations,
+      ...(watch !== undefined && { watch }),
       ...(request.capabilities.checkTypes.length === 0 && {
         handedOver: await hub.isHandedOver(caller),
       }),

@@ -36,6 +36,7 @@ export {
   renewLeases,
   requestCancellation,
 } from './jobs.ts';
+export { ControlPlaneWatches } from './control-plane-watch.ts';
 export { LocationHub } from './location-hub.ts';
 export { locationHandlers } from './locations/handlers.ts';
 export { moveSchedule } from './move-schedule.ts';

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { retryStrategy } from './check.ts';
+import { controlPlaneWatch, peerAddress } from './control-plane-watch.ts';
 import { submittedEncryptedResult, resultPublicKey } from './encrypted-result.ts';
 import { artifactType, missedReason, resultType, submittedResults } from './check-result.ts';
 import { pathId } from './primitives.ts';
@@ -155,7 +156,7 @@ export type Job = z.output<typeof job>;
 const abilityNames = z.array(z.string().max(200)).max(100);
 const count = z.int().min(0);
 
-const capabilities = z.object({
+export const capabilities = z.object({
   checkTypes: abilityNames,
   runtimes: abilityNames,
   // compatibility: agents of protocol 2 report a raw socket as `relay`, by what once held it.
@@ -167,6 +168,8 @@ const capabilities = z.object({
   encryptsResults: z.boolean().exactOptional(),
   /** A run whose runtime is missing gets another one, and says so. */
   substitutesRuntimes: z.boolean().exactOptional(),
+  /** Absent where no other machine reaches the health port. */
+  peer: peerAddress.optional(),
 });
 export type Capabilities = z.output<typeof capabilities>;
 
@@ -208,6 +211,8 @@ export const checkInRequest = z.object({
     .exactOptional(),
   /** The newest acknowledgement of this agent. */
   acknowledged: acknowledgement.exactOptional(),
+  /** Digest of what it holds to watch the control plane; null for nothing. Absent from older agents. */
+  watch: z.string().max(64).nullable().exactOptional(),
 });
 export type CheckInRequest = z.output<typeof checkInRequest>;
 
@@ -235,6 +240,8 @@ export const checkInAnswer = z.object({
   lostUntil: instant.exactOptional(),
   /** For an agent that offers no check type: whether the others know of the checks that it held. */
   handedOver: z.boolean().exactOptional(),
+  /** Null where no channel is for agents any more; absent while nothing has changed. */
+  watch: controlPlaneWatch.nullable().exactOptional(),
 });
 export type CheckInAnswer = z.output<typeof checkInAnswer>;
 

@@ -99,6 +99,10 @@ const preferences = {
   autoSubscribe: z.boolean().default(false),
   grouping: alertGrouping.nullable().default(null),
   timezone: messageTimezone.default(null),
+  sentByAgents: z.boolean().default(false).meta({
+    description:
+      'Agents notify through it when none of them reaches the control plane: they are given its address and secrets, and keep them encrypted',
+  }),
 };
 
 /** A subscription names a check or a group. */

@@ -17,9 +17,11 @@ import {
   abandonNotifications,
   brokenTemplate,
   keepsOpen,
+  problemOfAgents,
   withoutSlackApp,
 } from '../../notifications/index.ts';
 import { type Caller, entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
+import type { Config } from '../../core/config.ts';
 import type { Services } from '../../core/services.ts';
 import { type ChannelRow, preferencesOf, presentChannels, toPreferenceColumns } from './store.ts';
 
@@ -112,13 +114,16 @@ export function alertChannelsOf(services: Services) {
 
 export function alertChannelHandlers(
   services: Services,
-  hasSlackApp: boolean,
+  settings: Pick<Config, 'SLACK_APP_TOKEN' | 'AGENT_SMTP_URL'>,
 ): Handlers<typeof alertChannelRoutes> {
   const channels = alertChannelsOf(services);
   const presentOne = async (row: ChannelRow, caller: Caller) => {
     const wire = await channels.presentOne(row, caller);
-    const isMute = row.type === 'SLACK_APP' && !hasSlackApp;
-    return isMute ? { ...wire, warnings: [withoutSlackApp] } : wire;
+    const type = row.type as AlertChannelType;
+    const isMute = type === 'SLACK_APP' && settings.SLACK_APP_TOKEN === undefined;
+    const ofAgents = wire.sentByAgents ? problemOfAgents(type, settings) : null;
+    const warnings = [isMute ? withoutSlackApp : null, ofAgents].filter((one) => one !== null);
+    return warnings.length > 0 ? { ...wire, warnings } : wire;
   };
   return {
     listAlertChannels: listPages(channels),

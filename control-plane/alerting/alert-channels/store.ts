@@ -28,6 +28,7 @@ export interface ChannelPreferences {
   autoSubscribe: boolean;
   grouping: z.output<typeof alertGrouping> | null;
   timezone: string | null;
+  sentByAgents: boolean;
 }
 
 export function toPreferenceColumns(preferences: ChannelPreferences) {
@@ -40,6 +41,7 @@ export function toPreferenceColumns(preferences: ChannelPreferences) {
     auto_subscribe: toFlag(preferences.autoSubscribe),
     grouping_json: preferences.grouping === null ? null : JSON.stringify(preferences.grouping),
     timezone: preferences.timezone,
+    sent_by_agents: toFlag(preferences.sentByAgents),
   };
 }
 
@@ -53,6 +55,7 @@ export function preferencesOf(row: ChannelRow): ChannelPreferences {
     autoSubscribe: fromFlag(row.auto_subscribe),
     grouping: row.grouping_json === null ? null : fromJson(row.grouping_json),
     timezone: row.timezone,
+    sentByAgents: fromFlag(row.sent_by_agents),
   };
 }
 

@@ -58,6 +58,7 @@ function tellsOf(channel: AlertChannel) {
     [channel.sendDegraded, 'degradations'],
     [channel.sendRecovery, 'recoveries'],
     [channel.sslExpiry, `certificates ${channel.sslExpiryThreshold} days ahead`],
+    [channel.sentByAgents, 'an unreachable control plane'],
   ];
   return events.flatMap(([isOn, word]) => (isOn ? [word] : [])).join(', ') || 'nothing';
 }

@@ -135,6 +135,13 @@ function aboutFacts(facts: NotificationFacts, message: Message, publicUrl: strin
         RESULT_LINK: message.link.url,
         STARTED_AT: new Date(facts.startedAt).toISOString(),
       };
+    case 'control-plane':
+      return {
+        ALERT_TYPE: facts.isOver ? 'CONTROL_PLANE_BACK' : 'CONTROL_PLANE_AWAY',
+        CHECK_NAME: message.subject,
+        RESULT_LINK: publicUrl,
+        STARTED_AT: new Date(facts.at).toISOString(),
+      };
     case 'test':
       return {
         ...aboutTests,

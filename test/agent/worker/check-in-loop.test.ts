@@ -46,6 +46,7 @@ async function poll(
     ...{ agentId: 'agent', version: 'test', capabilities: {} as never },
     ...{ capacity: {} as never, running: () => 0, load: () => ({}) as never },
     outboxState: () => ({ depth: 0, oldestAt: null, droppedTotal: 0, setAsideTotal: 0 }) as never,
+    watchDigest: () => null,
     onAnswer: () => {
       heard.resolve();
       // One turn is enough: the next poll is not answered.

@@ -22,6 +22,7 @@ const all = [
   '0056-services-of-checks',
   '0057-on-call-calendars',
   '0058-maintenance-resumed',
+  '0059-channels-of-agents',
 ];
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';
 
