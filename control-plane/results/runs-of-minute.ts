@@ -1,10 +1,11 @@
 /** FINAL results of many checks about an instant, with their details: what a cause is found from. */
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import { decodePayload, fromFlag } from '../db/columns.ts';
 import { eachIdOf, eachNumberIn, isOneOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { daysOf, isOfDays, isOfWindow, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
+import type { CheckResultsTable } from './tables.ts';
 
 export interface RunOfMinute {
   checkId: string;
@@ -42,20 +43,7 @@ const payloadsOf = prepareQuery<
     .where(isOfDays('result_payloads', argument('days'))),
 );
 
-interface Row {
-  seq: number;
-  id: string;
-  check_id: string;
-  check_type: string;
-  name: string;
-  run_location: string;
-  started_at: number;
-  has_failures: number;
-  has_errors: number;
-  is_degraded: number;
-  under_load: number;
-  run_day: number;
-}
+type Row = Pick<Selectable<CheckResultsTable>, (typeof columns)[number]> & { run_day: number };
 
 async function withPayloads(db: Kysely<Database>, rows: readonly Row[]): Promise<RunOfMinute[]> {
   if (rows.length === 0) return [];

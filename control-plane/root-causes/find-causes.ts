@@ -8,23 +8,25 @@ import type { Services } from '../core/services.ts';
 import type { Database } from '../db/tables.ts';
 import { diagnose, type Finding, findingsOf } from './decide/diagnose.ts';
 import { present } from './decide/present.ts';
-import { readMinute, type Subject } from './read-minute.ts';
+import { type Breadth, readMinute, type Subject } from './read-minute.ts';
 
-/** In a storm the alerts of a moment share what was read; see `forMoment`. */
-const sharedForMs = 2_000;
-/** Minutes that are read for the alerts of an account within that time. */
-const readsAtOnce = 10;
+/** In a storm the alerts of a moment share what was read. */
+const momentMs = 2_000;
+/** What alerts may take of a moment: 3 % of it, since results wait meanwhile. */
+const spentAtMostMs = 0.03 * momentMs;
+const readsAtMost = 4;
 const maxCauses = 5;
 
 type Needs = Pick<Services, 'clock' | 'publicUrl' | 'logger'>;
 
 interface Moment {
-  readAt: number;
+  began: number;
+  spentMs: number;
   reads: number;
-  findings: Finding[];
+  byAccount: Map<string, Finding[]>;
 }
 
-const moments = new WeakMap<object, Map<string, Moment>>();
+const moments = new WeakMap<object, Moment>();
 
 function presented(findings: readonly Finding[], publicUrl: string): RootCause[] {
   return findings
@@ -42,9 +44,10 @@ async function findAt(
   db: Kysely<Database>,
   accountId: string,
   subject: Subject,
+  breadth: Breadth,
 ): Promise<Finding[]> {
   try {
-    const minute = await readMinute(db, accountId, subject);
+    const minute = await readMinute(db, accountId, subject, breadth);
     return minute === null ? [] : diagnose(minute, clock.now());
   } catch (error) {
     // Agents write what is read here. Results are stored and people notified whatever it is.
@@ -62,14 +65,14 @@ export async function findCauses(
 ): Promise<RootCause[]> {
   const [checkId] = checkIds;
   if (checkId === undefined) return [];
-  const findings = await findAt(services, db, accountId, { checkId, at });
+  const findings = await findAt(services, db, accountId, { checkId, at }, 'asked');
   return presented(findingsOf(findings, checkIds), services.publicUrl);
 }
 
 /**
- * The same for an alert, inside the commit of its result. Hundreds of checks that fail together are read
- * once: what was found a moment ago holds for each check that it names. Undefined beyond the limit of
- * reads, since alerts must not wait for it.
+ * The same for an alert, inside the commit of its result. What was found a moment ago holds for every check that
+ * it names, so hundreds that fail together are read once. Undefined where the time for it is spent: results
+ * do not wait for it.
  */
 export async function causeOfAlert(
   services: Needs,
@@ -77,18 +80,20 @@ export async function causeOfAlert(
   accountId: string,
   subject: Subject,
 ): Promise<RootCause | undefined> {
-  const now = services.clock.now();
-  const known = moments.get(services) ?? new Map<string, Moment>();
-  moments.set(services, known);
-  for (const [account, { readAt }] of known) {
-    if (now - readAt > sharedForMs || readAt > now) known.delete(account);
-  }
-  const moment = known.get(accountId) ?? { readAt: now, reads: 0, findings: [] };
-  known.set(accountId, moment);
-  const ofCheck = (): Finding[] => findingsOf(moment.findings, [subject.checkId]);
-  if (ofCheck().length === 0 && moment.reads < readsAtOnce) {
+  const began = services.clock.monotonic();
+  const known = moments.get(services);
+  const isOver = known === undefined || began - known.began > momentMs;
+  const moment = isOver
+    ? { began, spentMs: 0, reads: 0, byAccount: new Map<string, Finding[]>() }
+    : known;
+  moments.set(services, moment);
+  const ofCheck = (): Finding[] =>
+    findingsOf(moment.byAccount.get(accountId) ?? [], [subject.checkId]);
+  const hasTime = moment.spentMs < spentAtMostMs && moment.reads < readsAtMost;
+  if (ofCheck().length === 0 && hasTime) {
     moment.reads += 1;
-    moment.findings = await findAt(services, db, accountId, subject);
+    moment.byAccount.set(accountId, await findAt(services, db, accountId, subject, 'alert'));
+    moment.spentMs += services.clock.monotonic() - began;
   }
   return presented(ofCheck(), services.publicUrl)[0];
 }

@@ -16,9 +16,12 @@ import { readFacts } from './decide/read-facts.ts';
 const minuteMs = 60_000;
 /** A check that fails may have its last run further back. */
 const failingMs = 5 * minuteMs;
-const maxFailing = 100;
-const maxOfHost = 40;
-const maxBeside = 60;
+/** Checks that are read: fewer inside the commit of an alert than for somebody who asks. */
+const breadths = {
+  alert: { failing: 30, ofHost: 12, beside: 24 },
+  asked: { failing: 100, ofHost: 40, beside: 60 },
+} as const;
+export type Breadth = keyof typeof breadths;
 /** Checks that are looked through for a host. */
 const maxSearched = 2_000;
 const maxLastPasses = 24;
@@ -32,14 +35,14 @@ export interface Subject {
 }
 
 /** Checks whose problem lasts about then. */
-async function failingChecks(db: Kysely<Database>, accountId: string, at: number) {
+async function failingChecks(db: Kysely<Database>, accountId: string, at: number, most: number) {
   return db
     .selectFrom('alert_states')
     .select(['check_id', 'failing_since'])
     .where('account_id', '=', accountId)
     .where('failing_since', '<=', at + minuteMs)
     .orderBy('failing_since', 'desc')
-    .limit(maxFailing)
+    .limit(most)
     .execute();
 }
 
@@ -47,6 +50,7 @@ async function checksOfHost(
   db: Kysely<Database>,
   accountId: string,
   host: string,
+  most: number,
 ): Promise<string[]> {
   const searched = db
     .selectFrom('checks')
@@ -59,7 +63,7 @@ async function checksOfHost(
     .selectFrom(searched)
     .select('id')
     .where(containsIgnoringCase(sql.ref('body_json'), host))
-    .limit(maxOfHost)
+    .limit(most)
     .execute();
   return rows.map(({ id }) => id);
 }
@@ -68,6 +72,7 @@ async function checksAtLocations(
   db: Kysely<Database>,
   accountId: string,
   checkId: string,
+  most: number,
 ): Promise<string[]> {
   const rows = await db
     .selectFrom('check_locations')
@@ -77,7 +82,7 @@ async function checksAtLocations(
       own.selectFrom('check_locations').select('location').where('check_id', '=', checkId),
     )
     .orderBy('check_id')
-    .limit(maxBeside)
+    .limit(most)
     .execute();
   return rows.map((row) => row.check_id);
 }
@@ -181,17 +186,19 @@ export async function readMinute(
   db: Kysely<Database>,
   accountId: string,
   { checkId, at }: Subject,
+  breadth: Breadth = 'asked',
 ): Promise<Minute | null> {
+  const most = breadths[breadth];
   const own = await checksOf(db, accountId, [checkId]);
   if (own.length === 0) return null;
   const host = (await hostsOf(db, accountId, own)).get(checkId) ?? null;
-  const failing = await failingChecks(db, accountId, at);
+  const failing = await failingChecks(db, accountId, at, most.failing);
   const ids = [
     ...new Set([
       checkId,
       ...failing.map((row) => row.check_id),
-      ...(host === null ? [] : await checksOfHost(db, accountId, host)),
-      ...(await checksAtLocations(db, accountId, checkId)),
+      ...(host === null ? [] : await checksOfHost(db, accountId, host, most.ofHost)),
+      ...(await checksAtLocations(db, accountId, checkId, most.beside)),
     ]),
   ];
   const window = { at, from: at - failingMs, to: at + minuteMs };
