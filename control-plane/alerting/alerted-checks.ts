@@ -82,10 +82,14 @@ const subMinuteMs = 60_000;
  * Extends a maintenance until the first run after it has ended: only that run can show whether the
  * check still fails.
  */
-function withNextRun(mute: Mute | null, row: CheckRow, lastsMs: number): Mute | null {
+function withNextRun(mute: Mute | null, row: CheckRow, tickLastsMs: number): Mute | null {
   if (mute?.reason !== 'MAINTENANCE' || !runsOnAgents(row.type)) return mute;
-  const periodMs = row.frequency === 0 ? subMinuteMs : row.frequency * 60_000;
-  return { ...mute, until: mute.until + periodMs + lastsMs };
+  return { ...mute, until: mute.until + nextRunMs({ row, tickLastsMs }) };
+}
+
+/** How long it takes until the next run of a check has reported. */
+export function nextRunMs({ row, tickLastsMs }: Pick<AlertedCheck, 'row' | 'tickLastsMs'>): number {
+  return (row.frequency === 0 ? subMinuteMs : row.frequency * 60_000) + tickLastsMs;
 }
 
 export class AlertedChecks {

@@ -2,7 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { systemClock } from '@monitor/shared/clock.ts';
-import { alertOn, alertsOfChecks, moveAlertStates, recordErrorStreaks } from '../alerting/index.ts';
+import {
+  alertOn,
+  alertsOfChecks,
+  moveAlertStates,
+  recordErrorStreaks,
+  releaseHolds,
+} from '../alerting/index.ts';
 import { certificatesOfChecks, moveCertificateDays } from '../certificates/index.ts';
 import { Bus } from '../core/bus.ts';
 import type { Config } from '../core/config.ts';
@@ -186,7 +192,10 @@ export async function openServices(
       moveCertificateDays,
       moveClaims,
     ],
-    onWindowWithdrawn: resumeHeartbeats,
+    async onWindowWithdrawn(unit, accountId, window, now) {
+      await resumeHeartbeats(unit, accountId, window, now);
+      await releaseHolds(unit, accountId, window, now);
+    },
     afterDeployment: {
       forgetKeys() {
         bus.send('k');

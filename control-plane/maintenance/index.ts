@@ -35,6 +35,7 @@ export {
   checksOfServices,
   checksOfSources,
   occurrenceOf,
+  suppressedIncidentsAt,
   suppressesIncidents,
   maintenanceHeld,
   maintenanceNow,

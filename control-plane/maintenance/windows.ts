@@ -62,6 +62,7 @@ export function checksOfSources(
   db: Kysely<Database>,
   accountId: string,
   serviceIds: readonly string[],
+  among: readonly string[] | null = null,
 ): Promise<{ checkId: string; serviceId: string }[]> {
   return db
     .selectFrom('service_sources')
@@ -77,6 +78,7 @@ export function checksOfSources(
     .where('service_sources.account_id', '=', accountId)
     .where('checks.account_id', '=', accountId)
     .where('service_sources.service_id', 'in', serviceIds)
+    .$if(among !== null, (query) => query.where('checks.id', 'in', among ?? []))
     .execute();
 }
 
@@ -85,6 +87,7 @@ export async function checksOfServices(
   db: Kysely<Database>,
   accountId: string,
   serviceIds: readonly string[],
+  among: readonly string[] | null = null,
 ): Promise<{ checkId: string; serviceId: string }[]> {
   if (serviceIds.length === 0) return [];
   const reportsTo = jsonValue<string>('checks.body_json', '$.triggerIncident.serviceId');
@@ -93,8 +96,9 @@ export async function checksOfServices(
     .select((select) => ['checks.id as checkId', select.parens(reportsTo).as('serviceId')])
     .where('checks.account_id', '=', accountId)
     .where(reportsTo, 'in', serviceIds)
+    .$if(among !== null, (query) => query.where('checks.id', 'in', among ?? []))
     .execute();
-  return [...reporting, ...(await checksOfSources(db, accountId, serviceIds))];
+  return [...reporting, ...(await checksOfSources(db, accountId, serviceIds, among))];
 }
 
 /** The checks that each scope names: by itself, or through groups, services and pages. */
@@ -102,8 +106,11 @@ async function checksInScopes(
   db: Kysely<Database>,
   accountId: string,
   windows: readonly PlannedWindow[],
+  checkIds: readonly string[] | null,
 ): Promise<ReadonlyMap<WindowScope, ReadonlySet<string>>> {
   const scopes = windows.flatMap(({ scopes: ofWindow }) => ofWindow);
+  const isShort = checkIds !== null && checkIds.length > 0 && checkIds.length <= maxListLength;
+  const few = isShort ? checkIds : null;
   const named = <Key extends keyof WindowScope>(key: Key): WindowScope[Key][number][] => [
     ...new Set(scopes.flatMap((scope): readonly WindowScope[Key][number][] => scope[key])),
   ];
@@ -117,6 +124,7 @@ async function checksInScopes(
           .select(['id', 'group_id'])
           .where('account_id', '=', accountId)
           .where('group_id', 'in', groupIds)
+          .$if(few !== null, (query) => query.where('id', 'in', few ?? []))
           .execute();
   const onPages =
     pageIds.length === 0
@@ -131,7 +139,7 @@ async function checksInScopes(
   const servicesOfPage = Map.groupBy(onPages, ({ pageId }) => pageId);
   const serviceIds = new Set([...named('serviceIds'), ...onPages.map(({ service_id: id }) => id)]);
   const ofServices = Map.groupBy(
-    await checksOfServices(db, accountId, [...serviceIds]),
+    await checksOfServices(db, accountId, [...serviceIds], few),
     ({ serviceId }) => serviceId,
   );
   const ofGroups = Map.groupBy(grouped, ({ group_id: id }) => id);
@@ -185,7 +193,7 @@ export async function selectionOf(
       else known.add(row.tag);
     }
   }
-  const inScope = await checksInScopes(db, accountId, windows);
+  const inScope = await checksInScopes(db, accountId, windows, checkIds);
   return (window, checkId) =>
     appliesTo(window, byCheck.get(checkId) ?? noTags) ||
     window.scopes.some((scope) => inScope.get(scope)?.has(checkId));
@@ -296,7 +304,27 @@ export async function suppressesIncidents(
   serviceId: string,
   now: number,
 ): Promise<boolean> {
-  const windows = (await standingWindows(db, accountId)).filter(
+  return suppressedBy(db, accountId, serviceId, now, await standingWindows(db, accountId));
+}
+
+/** The same at an earlier instant, by the windows of that time. */
+export async function suppressedIncidentsAt(
+  db: Kysely<Database>,
+  accountId: string,
+  serviceId: string,
+  at: number,
+): Promise<boolean> {
+  return suppressedBy(db, accountId, serviceId, at, await windowsSince(db, accountId, at));
+}
+
+async function suppressedBy(
+  db: Kysely<Database>,
+  accountId: string,
+  serviceId: string,
+  now: number,
+  all: readonly PlannedWindow[],
+): Promise<boolean> {
+  const windows = all.filter(
     (window) =>
       window.visibility?.enabled === true &&
       window.visibility.suppressAutoIncidents &&

@@ -43,7 +43,10 @@ export function statusPagesOf(services: Services) {
       services.hub.notifyAccount(accountId);
     },
     present: (rows, { accountId }) => presentStatusPages(services, accountId, rows),
-    removing: (unit, page) => dropMessagesOfPage(unit, page.account_id, page.id),
+    async removing(unit, page) {
+      await dropMessagesOfPage(unit, page.account_id, page.id);
+      await selectChecksAgain(unit, page.account_id);
+    },
   });
 }
 

@@ -187,7 +187,7 @@ export const alertDecisionRoutes = defineRoutes('Check alerts', {
     'What would have alerted during an occurrence of a maintenance window',
     {
       tag: 'Maintenance windows',
-      description: `The runs of its checks go through the alert machine again, as if there had been no maintenance; a check that was paused has none. At most ${maxMaintainedChecks} checks.`,
+      description: `The runs of its checks go through the alert machine again, as if there had been no maintenance; a check that was paused has none. At most ${maxMaintainedChecks} checks, and ${maxReplayedRuns} runs.`,
       rateLimit: { requests: 30, seconds: 60 },
       params: z.object({ id: pathInteger, maintenanceId: z.string() }),
       response: z
@@ -196,6 +196,9 @@ export const alertDecisionRoutes = defineRoutes('Check alerts', {
           to: timestamp,
           checks: z.int().meta({ description: 'That it applies to' }),
           runs: z.int(),
+          isWhole: z.boolean().meta({
+            description: 'False where the oldest runs, or further checks, were not looked at',
+          }),
           alerting: z.array(z.object({ checkId: pathId, name: z.string(), ...replayed.shape })),
         })
         .meta({ id: 'SuppressedAlerts' }),

@@ -35,21 +35,24 @@ export async function suppressedAlerts(
   const checks = new AlertedChecks(db, new Mutes(db, now));
   const alerting = [];
   let runs = 0;
+  let isWhole = checkIds.length <= maxMaintainedChecks;
   for (const checkId of checkIds.slice(0, maxMaintainedChecks)) {
     const check = await checks.find(accountId, checkId);
     if (check === undefined || endsAt <= startsAt) continue;
     const range = { accountId, checkId, from: startsAt - beforeMs, to: endsAt };
-    const { outcomes } = await pastOutcomes(db, range, maxReplayedRuns / maxMaintainedChecks);
+    const past = await pastOutcomes(db, range, Math.max(1, maxReplayedRuns - runs));
+    const { outcomes } = past;
+    isWhole &&= past.isWhole;
     const within = outcomes.filter((run) => run.started_at >= startsAt);
     runs += within.length;
     if (within.length === 0) continue;
-    const past = outcomes.map((row) => toPastRun(row, isMaintained));
-    const alerts = replayAlerts(past, check.rules, endsAt).filter(({ at }) => at >= startsAt);
+    const replayed = outcomes.map((row) => toPastRun(row, isMaintained));
+    const alerts = replayAlerts(replayed, check.rules, endsAt).filter(({ at }) => at >= startsAt);
     if (alerts.length === 0) continue;
     alerting.push({ checkId, name: check.row.name, ...summaryOf(alerts) });
   }
   return {
     ...{ from: toTimestamp(startsAt), to: toTimestamp(Math.max(startsAt, endsAt)) },
-    ...{ checks: checkIds.length, runs, alerting },
+    ...{ checks: checkIds.length, runs, isWhole, alerting },
   };
 }

@@ -50,10 +50,13 @@ function Suppressed({ of }: { of: Occurrence }) {
     read,
     what: 'Replaying the runs',
     isEmpty: ({ alerting }) => alerting.length === 0,
-    empty: <p>Nothing: no run within would have alerted.</p>,
-    children: ({ alerting, runs }) => (
+    empty: <p>Nothing: no run that was looked at would have alerted.</p>,
+    children: ({ alerting, runs, isWhole }) => (
       <>
-        <p>From {count(runs, 'run')}:</p>
+        <p>
+          From {count(runs, 'run')}
+          {isWhole ? '' : ', not all that there are'}:
+        </p>
         <ul>
           {alerting.map(({ checkId, name, alerts, recoveries }) => (
             <li key={checkId}>

@@ -39,6 +39,11 @@ export type WindowFields = Omit<
 const listedAhead = 5;
 const applyingToNothing = 'it applies to no check: it has no tags, and pauses or silences not all';
 
+const neverOverrunning =
+  '"ownerAlertChannelIds" are never notified: it ends by itself, as "statusPageVisibility.autoEnd" is not false';
+const overrunningUnnoticed =
+  'nobody is notified when it overruns: it ends when a person says so, and "ownerAlertChannelIds" has no channel';
+
 const scopeFields = (text: string): WindowFields['pauseScope'] => ({
   ...(noScope as WindowFields['pauseScope']),
   ...fromJson<object>(text),
@@ -81,6 +86,7 @@ export function startOfOccurrence(windowId: number, id: string): number | null {
 
 export function windowToWire(row: WindowRow, window: PlannedWindow, now: number): Wire {
   const fields = fieldsOf(row);
+  const warnings = warningsOf(fields);
   return {
     id: row.id,
     ...fields,
@@ -92,7 +98,7 @@ export function windowToWire(row: WindowRow, window: PlannedWindow, now: number)
       }),
     ),
     ...stampsOf(row),
-    ...(isIdle(fields) && { warnings: [applyingToNothing] }),
+    ...(warnings.length > 0 && { warnings }),
   };
 }
 
@@ -129,6 +135,16 @@ export function instantOf(text: string, field: string, timezone: string | null):
   if (hasOffset) return readInstant(text, field);
   const shown = readInstant(text.includes('T') ? `${text}Z` : text, field);
   return readInstant(toTimestamp(wallClockOf(timezone).instantOf(shown)), field);
+}
+
+function warningsOf(fields: WindowFields): string[] {
+  const { statusPageVisibility: visibility, ownerAlertChannelIds } = fields;
+  const endsByItself = visibility?.autoEnd !== false;
+  return [
+    ...(isIdle(fields) ? [applyingToNothing] : []),
+    ...(endsByItself && ownerAlertChannelIds.length > 0 ? [neverOverrunning] : []),
+    ...(!endsByItself && ownerAlertChannelIds.length === 0 ? [overrunningUnnoticed] : []),
+  ];
 }
 
 /** True for a window that would neither pause nor silence any check. */

@@ -119,7 +119,10 @@ export const pageServicesOf = (services: Services) =>
         };
       });
     },
-    removing: (unit, { account_id: accountId, id }) => dropServiceReferences(unit, accountId, id),
+    async removing(unit, { account_id: accountId, id }) {
+      await dropServiceReferences(unit, accountId, id);
+      await selectChecksAgain(unit, accountId);
+    },
   });
 
 export function serviceHandlers(services: Services): Handlers<typeof serviceRoutes> {
