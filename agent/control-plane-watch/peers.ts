@@ -82,9 +82,10 @@ export function ownAddress(host: string, port: number): Capabilities['peer'] {
   const addresses = isAny
     ? Object.values(networkInterfaces())
         .flatMap((of = []) => of)
-        // Addresses of a link need the name of the interface.
         .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
         .map(({ address }) => address)
-    : [host].filter((address) => isIP(address) !== 0);
-  return addresses.length === 0 ? undefined : { port, addresses: addresses.slice(0, maxAddresses) };
+    : [host];
+  // One with the name of an interface means nothing to others.
+  const known = addresses.filter((address) => isIP(address) !== 0 && !address.includes('%'));
+  return known.length === 0 ? undefined : { port, addresses: known.slice(0, maxAddresses) };
 }

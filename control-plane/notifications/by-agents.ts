@@ -3,11 +3,17 @@
  * same code that sends all others: the transports keep what they are given.
  */
 import { channelConfigs, type AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
-import type { PreparedMessage } from '@monitor/shared/contract/control-plane-watch.ts';
+import {
+  preparedMessage,
+  type ControlPlaneWatch,
+  type PreparedMessage,
+} from '@monitor/shared/contract/control-plane-watch.ts';
+import type { Selectable } from 'kysely';
 import type { Config } from '../core/config.ts';
 import type { Services } from '../core/services.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
+import type { Database } from '../db/tables.ts';
 import { variablesOfCheck } from '../checks/index.ts';
 import type { Attempt } from './attempt.ts';
 import type { Channel, Transports } from './channel.ts';
@@ -93,45 +99,60 @@ function keepingTransports(
   };
 }
 
+type Row = Selectable<Database['alert_channels']>;
+type Messages = ControlPlaneWatch['messages'];
+
+/** Null for a channel that cannot send it, as it is stored. */
+async function messageOfAgents(
+  services: Needs,
+  config: Settings,
+  row: Row,
+  { at, isOver }: { at: number; isOver: boolean },
+): Promise<PreparedMessage | null> {
+  const { account_id: accountId, timezone } = row;
+  const type = row.type as AlertChannelType;
+  const made: unknown[] = [];
+  const transports = keepingTransports(services, config, { accountId, at }, (message) => {
+    made.push(message);
+  });
+  const id = `control-plane-${accountId}`;
+  const facts: ControlPlaneFacts = { kind: 'control-plane', at, isOver };
+  const message = messageOf(facts, id, services.publicUrl, timezone);
+  try {
+    const stored = fromJson(services.secrets.decryptStored(row.config_json, accountId));
+    const channel = channels[type] as Channel<unknown>;
+    const channelConfig = channelConfigs[type].parse(stored);
+    await channel.deliver({ id, facts, message }, channelConfig, transports);
+  } catch {
+    // A lost encryption key, or a template that cannot be rendered: its alerts say so.
+    return null;
+  }
+  // An agent would refuse all that comes with one that is none.
+  return preparedMessage.safeParse(made[0]).data ?? null;
+}
+
 /** What agents of an account send, by channel, in the order of channels; made at an instant. */
 export async function messagesOfAgents(
   services: Needs,
   config: Settings,
   accountId: string,
   at: number,
-): Promise<{ channel: string; away: PreparedMessage; back: PreparedMessage | null }[]> {
+): Promise<Messages> {
   const rows = await ownRows(services.db, 'alert_channels', accountId)
     .where('sent_by_agents', '=', 1)
     .orderBy('id')
     .limit(maxChannels)
     .execute();
-  const made: { channel: string; away: PreparedMessage; back: PreparedMessage | null }[] = [];
+  const messages: Messages = [];
   for (const row of rows) {
     const type = row.type as AlertChannelType;
     if (problemOfAgents(type, config) !== null) continue;
-    const stored = channelConfigs[type].safeParse(
-      fromJson(services.secrets.decryptStored(row.config_json, accountId)),
-    );
-    if (!stored.success) continue;
-    const channel = channels[type] as Channel<unknown>;
-    const prepare = async (isOver: boolean): Promise<PreparedMessage | null> => {
-      let prepared: PreparedMessage | null = null;
-      const transports = keepingTransports(services, config, { accountId, at }, (message) => {
-        prepared ??= message;
-      });
-      const id = `control-plane-${accountId}`;
-      const facts: ControlPlaneFacts = { kind: 'control-plane', at, isOver };
-      const message = messageOf(facts, id, services.publicUrl, row.timezone);
-      await channel.deliver({ id, facts, message }, stored.data, transports);
-      return prepared;
-    };
-    const away = await prepare(false);
+    const away = await messageOfAgents(services, config, row, { at, isOver: false });
     if (away === null) continue;
-    made.push({
-      channel: `${type} ${row.id}`,
-      away,
-      back: fromFlag(row.send_recovery) ? await prepare(true) : null,
-    });
+    const back = fromFlag(row.send_recovery)
+      ? await messageOfAgents(services, config, row, { at, isOver: true })
+      : null;
+    messages.push({ channel: `${type} ${row.id}`, away, back });
   }
-  return made;
+  return messages;
 }
