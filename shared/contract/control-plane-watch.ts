@@ -26,8 +26,15 @@ const preparedMail = z.object({
   html: text(200_000),
 });
 
+const example = {
+  ...{ kind: 'http', method: 'POST', url: 'https://chat.example/hook', headers: [] },
+  body: 'e30=',
+};
+
 /** Ready to be sent, with everything in it. */
-export const preparedMessage = z.discriminatedUnion('kind', [preparedRequest, preparedMail]);
+export const preparedMessage = z
+  .discriminatedUnion('kind', [preparedRequest, preparedMail])
+  .meta({ example });
 export type PreparedMessage = z.output<typeof preparedMessage>;
 
 const addresses = z.array(z.union([z.ipv4(), z.ipv6()])).max(8);
@@ -48,7 +55,11 @@ export const controlPlaneWatch = z.object({
   /** By channel. `back` is null where recoveries are not sent. */
   messages: z
     .array(
-      z.object({ channel: text(100), away: preparedMessage, back: preparedMessage.nullable() }),
+      z.object({
+        channel: text(100),
+        away: preparedMessage,
+        back: preparedMessage.nullable().meta({ example }),
+      }),
     )
     .max(20),
 });
