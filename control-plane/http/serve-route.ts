@@ -39,6 +39,7 @@ import {
   ignoredBy,
   notKept,
   readQuery,
+  refuseDeep,
   refuseMisspelt,
   validate,
   type BodyFields,
@@ -309,6 +310,7 @@ class ServedRoute {
       route.body === undefined || route.bodyStream === true
         ? undefined
         : await readBody(route, request, response, this.#shared.options.bodyWithinMs);
+    if (this.#isOfPeople) refuseDeep(body);
     let { query } = request as { query: Record<string, unknown> };
     this.#knownQuery ??= knownFields(...[route.query].filter(isDefined));
     // Agents of other versions, pings and triggers may send what this version does not know.

@@ -28,6 +28,21 @@ export function validate<S extends z.ZodType>(
   throw refusalOf(fieldIssues(parsed.error.issues, within), source);
 }
 
+/** SQLite reads no JSON of more than 1,000 levels, and a body is stored within others. */
+const maxLevels = 500;
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1));
+}
+
+/** Refuses a body that could be stored, and then not be searched any more. */
+export function refuseDeep(body: unknown): void {
+  if (!isDeeper(body, maxLevels)) return;
+  const message = `must not have more than ${maxLevels} levels of objects and lists`;
+  throw refusalOf([{ path: '', message }], 'payload');
+}
+
 function refusalOf(issues: FieldIssue[], source: Source): ApiError {
   const [first = { path: '', message: 'is not valid' }] = issues;
   const text = issueText(first, source === 'payload' ? 'the body' : 'the request');

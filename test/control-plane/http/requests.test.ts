@@ -61,6 +61,21 @@ test('a body of any JSON type is read, one of another type is refused by name', 
   }
 });
 
+test('a body has at most 500 levels: what is stored can be searched', async () => {
+  await using cp = await startTestControlPlane();
+  const nested = (levels: number): string =>
+    JSON.stringify(check).replace(
+      /}$/,
+      `,"description":${'['.repeat(levels)}${']'.repeat(levels)}}`,
+    );
+  const outcomes = [];
+  for (const levels of [498, 501, 100_000]) {
+    const { body } = await post(cp.url, cp.apiKey, nested(levels), {});
+    outcomes.push(/500 levels/.test(JSON.stringify(body)));
+  }
+  assert.deepEqual(outcomes, [false, true, true]);
+});
+
 test('a path may end with a slash, HEAD answers like GET, other methods learn what is allowed', async () => {
   await using cp = await startTestControlPlane();
   assert.equal((await cp.api('GET', '/v1/checks/')).status, 200);
