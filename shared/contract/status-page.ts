@@ -35,12 +35,11 @@ const follows = z
   .nullable()
   .meta({
     description:
-      'The checks, also those of groups, whose results are its state, its history and its uptime; null for incidents alone',
+      'Monitors and groups whose results decide its state, history and uptime; off: incidents alone',
   });
-const stateOverride = z
-  .object({ state: shownStates, until: timestamp })
-  .nullable()
-  .meta({ description: 'What pages show until then, whatever its checks say' });
+const stateOverride = z.object({ state: shownStates, until: timestamp }).nullable().meta({
+  description: 'What status pages show in place of the state of its monitors, until a time',
+});
 const serviceBody = z.object({
   name,
   follows: follows.exactOptional(),
