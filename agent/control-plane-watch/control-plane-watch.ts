@@ -19,7 +19,7 @@ import { Cipher } from '../worker/cipher.ts';
 import type { LinkState } from '../worker/check-in-loop.ts';
 import { repeat } from '../worker/repeat.ts';
 import { decideSpeaker, type Decision, type PeerAnswer } from './decide-speaker.ts';
-import { signedAnswer } from './peers.ts';
+import { signedAnswer, type SignedAnswer } from './peers.ts';
 
 const lookEveryMs = 5_000;
 const askAgainMs = 15_000;
@@ -33,7 +33,7 @@ interface WatchParts {
   directory: string;
   apiKey: Secret;
   agentId: string;
-  clock: Pick<Clock, 'monotonic' | 'after' | 'now'>;
+  clock: Clock;
   logger: Logger;
   link: () => LinkState;
   /** Whether the control plane answers now. */
@@ -57,8 +57,8 @@ export class WatchOfControlPlane implements Disposable {
   #upSince: number | null = null;
   #nextAt = 0;
   #decision: Decision | null = null;
-  #looking: Promise<void> = Promise.resolve();
-  #isLooking = false;
+  /** Null between looks. */
+  #looking: Promise<void> | null = null;
   readonly #stop: () => void;
 
   constructor(parts: WatchParts) {
@@ -66,8 +66,14 @@ export class WatchOfControlPlane implements Disposable {
     this.#file = join(parts.directory, 'control-plane-watch.bin');
     this.#cipher = new Cipher(parts.apiKey, 'control plane watch v1');
     this.#load();
-    this.#stop = repeat(parts.clock as Clock, lookEveryMs, () => {
-      if (!this.#isLooking) this.#looking = this.look();
+    this.#stop = repeat(parts.clock, lookEveryMs, () => {
+      this.#looking ??= this.#look()
+        .catch((error: unknown) => {
+          parts.logger.error({ err: error }, 'the control plane could not be watched');
+        })
+        .finally(() => {
+          this.#looking = null;
+        });
     });
   }
 
@@ -90,24 +96,12 @@ export class WatchOfControlPlane implements Disposable {
   }
 
   /** What another agent hears; null where it asks wrongly, or nothing is watched. */
-  answer(nonce: string | null): ReturnType<typeof signedAnswer> {
+  answer(nonce: string | null): SignedAnswer | null {
     if (this.#watch === null) return null;
-    const awayMs = this.#awaySince === null ? null : this.#awayMs();
     return signedAnswer(this.#watch.key, nonce, {
-      ...{ agentId: this.#parts.agentId, awayMs },
+      ...{ agentId: this.#parts.agentId, awayMs: this.#awayMs },
       hasSpoken: this.#isSaid || this.#notified.size > 0,
     });
-  }
-
-  async look(): Promise<void> {
-    this.#isLooking = true;
-    try {
-      await this.#look();
-    } catch (error) {
-      this.#parts.logger.error({ err: error }, 'the control plane could not be watched');
-    } finally {
-      this.#isLooking = false;
-    }
   }
 
   [Symbol.dispose](): void {
@@ -115,12 +109,13 @@ export class WatchOfControlPlane implements Disposable {
   }
 
   /** Resolves when what it does now is done. */
-  idle(): Promise<void> {
-    return this.#looking;
+  async idle(): Promise<void> {
+    await this.#looking;
   }
 
-  #awayMs(): number {
-    return this.#parts.clock.monotonic() - (this.#awaySince ?? Infinity);
+  /** Null while it is there. */
+  get #awayMs(): number | null {
+    return this.#awaySince === null ? null : this.#parts.clock.monotonic() - this.#awaySince;
   }
 
   async #look(): Promise<void> {
@@ -141,7 +136,7 @@ export class WatchOfControlPlane implements Disposable {
     this.#awaySince ??= now;
     const watch = this.#watch;
     if (watch === null || watch.messages.length === 0) return;
-    if (this.#awayMs() < watch.awayAfterMs || now < this.#nextAt) return;
+    if (now - this.#awaySince < watch.awayAfterMs || now < this.#nextAt) return;
     if (this.#isSaid || this.#notified.size === watch.messages.length) return;
     this.#nextAt = now + askAgainMs;
     await this.#consider(watch);
@@ -151,7 +146,7 @@ export class WatchOfControlPlane implements Disposable {
     const { agentId, ask, reaches } = this.#parts;
     const answers = await ask(watch);
     const decision = decideSpeaker({
-      ...{ agentId, awayMs: this.#awayMs(), awayAfterMs: watch.awayAfterMs },
+      ...{ agentId, awayMs: this.#awayMs ?? 0, awayAfterMs: watch.awayAfterMs },
       ...{ peers: watch.peers.length, answers },
     });
     this.#note(decision);

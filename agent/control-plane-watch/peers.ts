@@ -1,12 +1,15 @@
 /**
- * What agents say to each other about the control plane, on the health port. It is no secret, but a
- * stranger must not make an agent silent: whoever answers proves that it has the key of the account.
+ * What agents say to each other about the control plane, on the health port. It is no secret, but a forged
+ * answer must not silence an agent: each answer is signed with the key of the account.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Capabilities } from '@monitor/shared/contract/agent-protocol.ts';
-import type { ControlPlaneWatch } from '@monitor/shared/contract/control-plane-watch.ts';
+import {
+  maxAddresses,
+  type ControlPlaneWatch,
+} from '@monitor/shared/contract/control-plane-watch.ts';
 import { request } from 'undici';
 import { z } from 'zod';
 import type { PeerAnswer } from './decide-speaker.ts';
@@ -16,7 +19,6 @@ const proofHeader = 'x-proof';
 const noncePattern = /^[0-9a-f]{32}$/;
 const answersWithinMs = 3_000;
 const maxAnswerBytes = 2_000;
-const maxAddresses = 8;
 
 const peerAnswer = z.object({
   agentId: z.uuid(),
@@ -27,12 +29,18 @@ const peerAnswer = z.object({
 const proofOf = (key: string, nonce: string, body: string): string =>
   createHmac('sha256', Buffer.from(key, 'base64')).update(`${nonce}\n${body}`).digest('hex');
 
-/** The answer to another agent, with its proof; null for a nonce that is none. */
+/** An answer to another agent, with its proof. */
+export interface SignedAnswer {
+  body: string;
+  headers: Record<string, string>;
+}
+
+/** Null for a nonce that is none. */
 export function signedAnswer(
   key: string,
   nonce: string | null,
   answer: PeerAnswer,
-): { body: string; headers: Record<string, string> } | null {
+): SignedAnswer | null {
   if (nonce === null || !noncePattern.test(nonce)) return null;
   const body = JSON.stringify(answer);
   return { body, headers: { [proofHeader]: proofOf(key, nonce, body) } };

@@ -7,7 +7,7 @@ import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { endServer, openServer, smallRequests } from '@monitor/shared/open-server.ts';
 import type { Registry } from 'prom-client';
-import { peerPath } from '../control-plane-watch/peers.ts';
+import { peerPath, type SignedAnswer } from '../control-plane-watch/peers.ts';
 import { AgentError } from '../errors.ts';
 import { codeOf } from '../net/failure.ts';
 
@@ -21,7 +21,7 @@ export interface ProbeState {
   /** Brings gauges up to date before they are read. */
   observe?(): void;
   /** What another agent hears of the control plane; null for one that asks wrongly. */
-  peerAnswer?(nonce: string | null): { body: string; headers: Record<string, string> } | null;
+  peerAnswer?(nonce: string | null): SignedAnswer | null;
   /** Answers `/probe`; null where it is switched off. */
   probe?: RequestListener | null;
 }
@@ -50,10 +50,7 @@ async function answerMetrics(response: ServerResponse, registry: Registry): Prom
 
 const nonceOf = (url = ''): string | null => new URLSearchParams(url.split('?')[1]).get('nonce');
 
-function answerPeer(
-  response: ServerResponse,
-  signed: { body: string; headers: Record<string, string> } | null,
-): void {
+function answerPeer(response: ServerResponse, signed: SignedAnswer | null): void {
   if (signed === null) response.writeHead(404).end();
   else
     response

@@ -11,8 +11,9 @@ import { openIncidentOf } from '../incidents/index.ts';
 import { suppressesIncidents, suppressedIncidentsAt } from '../maintenance/index.ts';
 import { AlertedChecks } from './alerted-checks.ts';
 import type { AlertType } from './decide/decision.ts';
+import type { AlertState } from './decide/state.ts';
 import { Mutes } from './mutes.ts';
-import { toState } from './state-rows.ts';
+import { readStates } from './state-rows.ts';
 
 const opening: AlertType[] = ['ALERT_FAILURE', 'ALERT_DEGRADED_FAILURE', 'ALERT_FAILURE_REMAIN'];
 
@@ -33,12 +34,8 @@ async function openOf(
   accountId: string,
   checks: AlertedChecks,
   checkId: string,
+  { condition, alert }: AlertState,
 ): Promise<void> {
-  const row = await ownRows(db, 'alert_states', accountId)
-    .where('check_id', '=', checkId)
-    .executeTakeFirst();
-  if (row === undefined) return;
-  const { condition, alert } = toState(row.state_json);
   if (condition !== 'failing' || alert === null || alert.isOver) return;
   const check = await checks.find(accountId, checkId);
   if (check?.isActive !== true || check.triggerIncident === null) return;
@@ -78,7 +75,9 @@ export async function openLateIncidents(services: Services): Promise<void> {
         failing.map(({ check_id: id }) => id),
       );
       const checks = new AlertedChecks(unit, new Mutes(unit, clock.now()));
-      for (const checkId of ids) await openOf(services, unit, accountId, checks, checkId);
+      for (const [checkId, state] of await readStates(unit, ids)) {
+        await openOf(services, unit, accountId, checks, checkId, state);
+      }
     });
   }
   outbox.wake();

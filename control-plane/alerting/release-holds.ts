@@ -1,13 +1,13 @@
 /** What alerts hold until the end of a maintenance that has changed: they are looked at earlier. */
 import type { Kysely } from 'kysely';
 import { lockChecks, runsOnAgents } from '../checks/index.ts';
-import { ownRows, updateOwnRows } from '../db/own-rows.ts';
+import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { heldAt, type PlannedWindow } from '../maintenance/index.ts';
 import { AlertedChecks, nextRunMs } from './alerted-checks.ts';
 import { nextEvaluationAt } from './decide/timing.ts';
 import { Mutes } from './mutes.ts';
-import { toState } from './state-rows.ts';
+import { readStates, writeState } from './state-rows.ts';
 
 /**
  * Call it in the transaction that changes, deletes or cancels a window. What another maintenance still holds is held
@@ -30,12 +30,7 @@ export async function releaseHolds(
     waiting.map(({ check_id: id }) => id),
   );
   const checks = new AlertedChecks(db, new Mutes(db, now));
-  for (const checkId of ids) {
-    const row = await ownRows(db, 'alert_states', accountId)
-      .where('check_id', '=', checkId)
-      .executeTakeFirst();
-    if (row === undefined) continue;
-    const state = toState(row.state_json);
+  for (const [checkId, state] of await readStates(db, ids)) {
     if (state.heldUntil === null) continue;
     const check = await checks.find(accountId, checkId);
     if (check === undefined) continue;
@@ -43,12 +38,7 @@ export async function releaseHolds(
     const heldUntil = runsOnAgents(check.row.type) ? now + nextRunMs(check) : now;
     if (heldUntil >= state.heldUntil) continue;
     const released = { ...state, heldUntil };
-    await updateOwnRows(db, 'alert_states', accountId)
-      .set({
-        state_json: JSON.stringify(released),
-        wake_at: nextEvaluationAt(released, check.rules),
-      })
-      .where('check_id', '=', checkId)
-      .execute();
+    const wakeAt = nextEvaluationAt(released, check.rules);
+    await writeState(db, { accountId, checkId, now }, released, wakeAt);
   }
 }

@@ -1,5 +1,5 @@
 /** Creates, hashes and masks API keys and location keys. The raw key exists only at its creation. */
-import { createHash, hash, randomBytes, randomUUIDv7 } from 'node:crypto';
+import { createHash, hash, randomBytes, randomUUIDv7, timingSafeEqual } from 'node:crypto';
 
 export type KeyPrefix = 'cu' | 'pl';
 
@@ -12,6 +12,13 @@ export interface NewKey {
 /** SHA-256 of a text as lower-case hex. */
 export function sha256Hex(text: string): string {
   return hash('sha256', text, 'hex');
+}
+
+/** In a time that says nothing about where they differ. */
+export function isSame(left: string, right: string): boolean {
+  const a = Buffer.from(left);
+  const b = Buffer.from(right);
+  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** `cu_` for API keys, `pl_` for keys of locations; 256 random bits. */

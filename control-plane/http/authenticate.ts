@@ -1,10 +1,9 @@
 /** Authentication. Keys are long and random, so their SHA-256 is stored and looked up. */
-import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request } from 'express';
 import type { Role, RouteAuthentication } from '@monitor/shared/contract/route.ts';
 import { ApiError, badToken } from '../errors/api-error.ts';
-import { sha256Hex } from '../core/keys.ts';
+import { isSame, sha256Hex } from '../core/keys.ts';
 import type { ConsoleCookie } from './console-cookie.ts';
 
 /** A key of the API, or a person who has signed in to the console. */
@@ -56,12 +55,6 @@ const accountHeaders = ['x-service-account', headerOfClients];
 /** True for clients of this kind of API that were not made for this product. */
 export function isExistingClient(headers: IncomingHttpHeaders): boolean {
   return headers[headerOfClients] !== undefined;
-}
-
-function isSame(left: string, right: string): boolean {
-  const a = Buffer.from(left);
-  const b = Buffer.from(right);
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** Spec: Authentication 2. The header is optional; when it is sent, it must name the account of the key. */

@@ -1,8 +1,8 @@
 /** Creates, changes and deletes maintenance windows; agents and heartbeats are updated. */
 import type { Kysely } from 'kysely';
-import { ApiError, invalidField, notFound } from '../errors/api-error.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
-import { deleteOwnRows, ownRowsAmong, updateOwnRows } from '../db/own-rows.ts';
+import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { changeOccurrence, type ChangeRequest } from './decide/change-occurrence.ts';
 import { occurrenceAt, statusOf, type PlannedWindow } from './decide/planned-maintenance.ts';
@@ -28,6 +28,7 @@ import {
 } from './maintenance-updates.ts';
 import { resourceOf } from '../resources/index.ts';
 import { raiseAllLocations } from '../core/location-versions.ts';
+import { type IdsOfField, refuseUnknownIds } from '../core/refuse-unknown-ids.ts';
 import type { Services } from '../core/services.ts';
 
 /** Status pages leave maintenance out of the uptime of 90 days; results may arrive 30 days late. */
@@ -74,18 +75,15 @@ async function withdraw(
     .execute();
 }
 
-/** Refuses ids that the account does not have. */
-async function refuseUnknown(
-  db: Kysely<Database>,
-  accountId: string,
-  { pauseScope, silenceScope, statusPageVisibility, ownerAlertChannelIds }: Partial<WindowFields>,
-): Promise<void> {
-  const named: [
-    string,
-    'checks' | 'check_groups' | 'services' | 'status_pages' | 'alert_channels',
-    readonly (string | number)[] | undefined,
-  ][] = [
-    ...Object.entries({ pauseScope, silenceScope }).flatMap(([name, scope]): typeof named => [
+/** What the fields of a window name. */
+function idsOf({
+  pauseScope,
+  silenceScope,
+  statusPageVisibility,
+  ownerAlertChannelIds,
+}: Partial<WindowFields>): IdsOfField[] {
+  return [
+    ...Object.entries({ pauseScope, silenceScope }).flatMap(([name, scope]): IdsOfField[] => [
       [`${name}.checkIds`, 'checks', scope?.checkIds],
       [`${name}.groupIds`, 'check_groups', scope?.groupIds],
       [`${name}.serviceIds`, 'services', scope?.serviceIds],
@@ -95,16 +93,6 @@ async function refuseUnknown(
     ['statusPageVisibility.statusPageIds', 'status_pages', statusPageVisibility?.statusPageIds],
     ['ownerAlertChannelIds', 'alert_channels', ownerAlertChannelIds],
   ];
-  for (const [field, table, ids = []] of named) {
-    if (ids.length === 0) continue;
-    const isNumbered = table === 'check_groups' || table === 'alert_channels';
-    const rows = await ownRowsAmong(db, table, accountId, {
-      ...{ column: 'id', isNumber: isNumbered, ids: ids.map(String) },
-    });
-    const known = new Set(rows.map(({ id }) => String(id)));
-    const unknown = ids.find((id) => !known.has(String(id)));
-    if (unknown !== undefined) throw invalidField(field, `has no ${unknown}`);
-  }
 }
 
 /**
@@ -137,7 +125,7 @@ export function maintenanceWindowsOf(services: Services) {
     async toColumns(fields: WindowFields, { unit, accountId, changes, before }) {
       // One from before this was refused can be renamed.
       if (before === null || selecting.some((name) => name in changes)) refuseIdle(fields);
-      await refuseUnknown(unit, accountId, changes);
+      await refuseUnknownIds(unit, accountId, idsOf(changes));
       return toColumns(fields);
     },
     async present(rows, { accountId }) {

@@ -190,7 +190,7 @@ export async function writeChange(
     .execute();
 }
 
-/** Tells those who were notified of an occurrence that it is cancelled, with its window gone or not published any more. */
+/** Notifies those who know of an occurrence that it is cancelled: its window is gone, or not published any more. */
 async function cancelNotified(
   db: Kysely<Database>,
   accountId: string,

@@ -6,6 +6,7 @@ import type { Kysely } from 'kysely';
 import type { RootCause } from '@monitor/shared/contract/root-cause.ts';
 import type { Services } from '../core/services.ts';
 import type { Database } from '../db/tables.ts';
+import { linkToResult } from '../notifications/index.ts';
 import { diagnose, type Finding, findingsOf } from './decide/diagnose.ts';
 import { present } from './decide/present.ts';
 import { type Breadth, readMinute, type Subject } from './read-minute.ts';
@@ -32,10 +33,7 @@ function presented(findings: readonly Finding[], publicUrl: string): RootCause[]
   return findings
     .slice(0, maxCauses)
     .map((finding) =>
-      present(
-        finding,
-        (checkId, resultId) => `${publicUrl}/console/#/checks/${checkId}/results/${resultId}`,
-      ),
+      present(finding, (checkId, resultId) => linkToResult(publicUrl, checkId, resultId)),
     );
 }
 

@@ -7,6 +7,7 @@ import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { effectiveAmong, groupsOf, hostOfCheck, type CheckRow } from '../checks/index.ts';
 import { fromJson } from '../db/columns.ts';
 import { containsIgnoringCase, eachOf } from '../db/expressions.ts';
+import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { lastPassOf, type RunOfMinute, runsAround } from '../results/index.ts';
 import { overloadsByLocation } from '../scheduling/index.ts';
@@ -147,17 +148,12 @@ async function withLastPass(
   return { ...facts, lastPass: { at: startedAt, address, times } };
 }
 
-async function checksOf(
+function checksOf(
   db: Kysely<Database>,
   accountId: string,
   ids: readonly string[],
 ): Promise<CheckRow[]> {
-  return db
-    .selectFrom('checks')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', 'in', eachOf(ids))
-    .execute();
+  return ownRows(db, 'checks', accountId).where('id', 'in', eachOf(ids)).execute();
 }
 
 async function hostsOf(

@@ -37,7 +37,8 @@ export const preparedMessage = z
   .meta({ example });
 export type PreparedMessage = z.output<typeof preparedMessage>;
 
-const addresses = z.array(z.union([z.ipv4(), z.ipv6()])).max(8);
+export const maxAddresses = 8;
+const addresses = z.array(z.union([z.ipv4(), z.ipv6()])).max(maxAddresses);
 
 /** Where other agents of the account reach the health port of an agent. */
 export const peerAddress = z.object({ port: z.int().min(1).max(65_535), addresses });

@@ -1,6 +1,7 @@
 /** Who is on call as an iCalendar feed, behind a link that is signed and can be revoked. */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import ical from 'ical-generator';
+import { isSame } from '../../core/keys.ts';
 import type { Services } from '../../core/services.ts';
 import { shiftsBetween } from '../decide/rotation.ts';
 import { fieldsOfPolicy, type PolicyRow } from './store.ts';
@@ -22,12 +23,7 @@ export function calendarLinkOf(services: Services, row: PolicyRow): string | nul
 }
 
 export function isSignatureOf(services: Services, row: PolicyRow, signature: string): boolean {
-  const [wanted, given] = [Buffer.from(signatureOf(services, row)), Buffer.from(signature)];
-  return (
-    row.calendar_link_at !== null &&
-    wanted.length === given.length &&
-    timingSafeEqual(wanted, given)
-  );
+  return row.calendar_link_at !== null && isSame(signatureOf(services, row), signature);
 }
 
 /** The shifts of a policy, or those of one person. */

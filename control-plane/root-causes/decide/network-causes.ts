@@ -139,15 +139,15 @@ export const networkCauses: readonly CauseClass[] = [
     needs(run, scene) {
       const last = lastHopOf(run.path);
       const others = scene.otherLocations(run);
-      const elsewhere = passing(others, scene);
+      const othersPassing = passing(others, scene);
       if (last === null || run.path?.isReached === true) {
-        if (elsewhere.length === 0 || scene.blame(run) !== 'path') return null;
+        if (othersPassing.length === 0 || scene.blame(run) !== 'path') return null;
         return {
           place: `between ${run.location} and ${run.host ?? ''}`,
           certainty: 'likely',
           evidence: [
             ...saidBy(run),
-            `${elsewhere[0]?.location ?? ''} reaches it in the same minute`,
+            `${othersPassing[0]?.location ?? ''} reaches it in the same minute`,
           ],
           rulesOut: [`the host ${run.host ?? ''}: other locations reach it`],
           detail: 'get lost on the way',
@@ -158,7 +158,7 @@ export const networkCauses: readonly CauseClass[] = [
       // What lies behind the same router and answers speaks against the router.
       const behind = scene.passing(run).filter((other) => networks.has(networkOf(other.address)));
       const targets = new Set(ending.map(({ host, address }) => host ?? address));
-      const isPathOnly = elsewhere.length > 0 && behind.length === 0;
+      const isPathOnly = othersPassing.length > 0 && behind.length === 0;
       if (behind.length > 0 || (targets.size < 2 && !isPathOnly)) return null;
       const reached = scene.passing(run);
       if (last.hop <= 1 && reached.length === 0) return null;
@@ -175,7 +175,7 @@ export const networkCauses: readonly CauseClass[] = [
             : [
                 `the link of ${run.location}: ${count(reached.length, 'target')} by other hops answer`,
               ]),
-          ...(elsewhere.length === 0 ? [] : ['the targets: other locations reach them']),
+          ...(othersPassing.length === 0 ? [] : ['the targets: other locations reach them']),
         ],
         detail: `end at ${last.address}, hop ${last.hop}`,
       };

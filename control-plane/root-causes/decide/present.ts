@@ -5,7 +5,7 @@ import type { Finding } from './diagnose.ts';
 
 const maxChecks = 20;
 
-/** The class of what cannot be told. */
+/** The class of a finding without a cause. */
 export const unknownClass = 'not-enough-to-tell';
 
 export function present(

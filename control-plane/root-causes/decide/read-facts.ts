@@ -264,7 +264,7 @@ function outcomeOf({ hasErrors, hasFailures, isDegraded }: StoredRun): RunFacts[
   return hasFailures ? 'failing' : isDegraded ? 'degraded' : 'passing';
 }
 
-/** `lastPass` is set by whoever looks for it. */
+/** The caller sets `lastPass`. */
 export function readFacts(run: StoredRun): RunFacts {
   const { payload, checkId, checkName, checkType, resultId, location, startedAt, since } = run;
   const isScript = payload !== null && 'tests' in payload;

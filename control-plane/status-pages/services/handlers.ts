@@ -4,11 +4,11 @@ import type { ServiceBody, serviceRoutes } from '@monitor/shared/contract/status
 import type { RouteOutput } from '@monitor/shared/contract/route.ts';
 import { dropServiceReferences } from '../../checks/index.ts';
 import { readInstant } from '../../core/instant.ts';
+import { refuseUnknownIds } from '../../core/refuse-unknown-ids.ts';
 import type { Services } from '../../core/services.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
 import { deleteOwnRows, ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
-import { invalidField } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { toServiceWire } from '../../incidents/index.ts';
 import { selectChecksAgain } from '../../maintenance/index.ts';
@@ -36,26 +36,20 @@ async function replaceSources(
   await deleteOwnRows(db, 'service_sources', accountId)
     .where('service_id', '=', serviceId)
     .execute();
-  for (const [field, table, ids] of [
-    ['checkIds', 'checks', follows?.checkIds ?? []],
-    ['groupIds', 'check_groups', follows?.groupIds ?? []],
-  ] as const) {
-    if (ids.length === 0) continue;
-    const wanted = [...new Set<string | number>(ids)];
-    const known = await ownRows(db, table as 'checks', accountId)
-      .where('id', 'in', wanted as string[])
-      .execute();
-    const has = new Set<string | number>(known.map(({ id }) => id));
-    const unknown = wanted.find((id) => !has.has(id));
-    if (unknown !== undefined) throw invalidField(`follows.${field}`, `has no ${unknown}`);
+  const { checkIds = [], groupIds = [] } = follows ?? {};
+  await refuseUnknownIds(db, accountId, [
+    ['follows.checkIds', 'checks', checkIds],
+    ['follows.groupIds', 'check_groups', groupIds],
+  ]);
+  const sources = [
+    ...[...new Set(checkIds)].map((id) => ({ check_id: id, group_id: null })),
+    ...[...new Set(groupIds)].map((id) => ({ check_id: null, group_id: id })),
+  ];
+  if (sources.length > 0) {
     await db
       .insertInto('service_sources')
       .values(
-        wanted.map((id) => ({
-          ...{ account_id: accountId, service_id: serviceId },
-          check_id: table === 'checks' ? String(id) : null,
-          group_id: table === 'checks' ? null : Number(id),
-        })),
+        sources.map((source) => ({ account_id: accountId, service_id: serviceId, ...source })),
       )
       .execute();
   }

@@ -151,7 +151,7 @@ test('when the control plane is gone, people know within three minutes, once a c
   assert.deepEqual(fleet.sent, []);
   await fleet.pass(20_000);
   assert.deepEqual(fleet.sent, all(false));
-  // Whoever restarts says nothing again.
+  // An agent that restarts sends nothing again.
   for (const index of [0, 1, 2]) fleet.restart(index);
   await fleet.pass(3_600_000);
   assert.deepEqual(fleet.sent, all(false));
