@@ -33,6 +33,11 @@ export interface CallContext<P extends Principal = Principal> {
    * that comes between. Null without `If-Match`.
    */
   readonly requireUnchanged: (() => Promise<void>) | null;
+  /**
+   * Begins something once the call is noted in the audit log. What holds the database for long would
+   * hold up the note, and with it the answer.
+   */
+  afterNote(step: () => void): void;
   /** Fields of the body that are not kept; a handler that parses a part itself adds those of it. */
   readonly ignored: UnknownField[];
 }
@@ -56,6 +61,9 @@ export function readingContext<P extends Principal>(
     headers: {},
     limit: () => undefined,
     requireUnchanged: null,
+    afterNote: (step) => {
+      step();
+    },
     ignored: [],
   };
 }

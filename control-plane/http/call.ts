@@ -24,6 +24,7 @@ export class Call implements CallContext {
   status: number;
   requireUnchanged: (() => Promise<void>) | null = null;
   readonly ignored: UnknownField[] = [];
+  readonly #steps: (() => void)[] = [];
 
   constructor(
     request: Request,
@@ -85,6 +86,14 @@ export class Call implements CallContext {
   readonly setStatus = (status: number): void => {
     this.status = status;
   };
+
+  readonly afterNote = (step: () => void): void => {
+    this.#steps.push(step);
+  };
+
+  begin(): void {
+    for (const step of this.#steps) step();
+  }
 
   readonly limit = (key: string, limit: RateLimit): void => {
     if (this.#limiter !== null) count(this.#limiter, this.#response, key, limit);

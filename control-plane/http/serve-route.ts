@@ -393,9 +393,13 @@ class ServedRoute {
     }
     const act = () => this.#act(of, call, input);
     const isAudited = this.#isAudited && !onlyAsks(input.query);
-    return audited !== null && isAudited && principal.kind === 'apiKey'
-      ? audited.note(route, { request, params, principal, receivedAt }, act)
-      : act();
+    try {
+      return audited !== null && isAudited && principal.kind === 'apiKey'
+        ? await audited.note(route, { request, params, principal, receivedAt }, act)
+        : await act();
+    } finally {
+      call.begin();
+    }
   }
 
   readonly run: Serve = async (request, response, params) => {

@@ -14,6 +14,7 @@ import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
+import type { CallContext } from '../http/call-context.ts';
 import { aliveReplicas } from '../replicas/index.ts';
 import type { DeploymentsTable } from './tables.ts';
 import type { DeployOptions } from './deploy-project.ts';
@@ -40,6 +41,13 @@ interface Work {
   progress: number;
   /** Called with each step. */
   watchers: Set<() => void>;
+}
+
+interface Submission extends Pick<CallContext, 'afterNote'> {
+  accountId: string;
+  logicalId: string;
+  /** Of the body. */
+  bytes: number;
 }
 
 export function deploymentToWire(row: DeploymentRow, progress = 0): DeploymentWire {
@@ -75,7 +83,7 @@ export class Deployments implements AsyncDisposable {
 
   /** Begins a deployment or deletion. Throws 409 while another one of the project is in progress. */
   async submit(
-    { accountId, logicalId, bytes }: { accountId: string; logicalId: string; bytes: number },
+    { accountId, logicalId, bytes, afterNote }: Submission,
     run: Run,
   ): Promise<DeploymentWire> {
     this.#refuseMany(accountId, bytes);
@@ -101,7 +109,9 @@ export class Deployments implements AsyncDisposable {
       this.#works.delete(row.id);
       throw error;
     }
-    this.#last = this.#last.then(() => this.#carryOut(work));
+    afterNote(() => {
+      this.#last = this.#last.then(() => this.#carryOut(work));
+    });
     return deploymentToWire(row);
   }
 

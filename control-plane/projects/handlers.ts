@@ -56,7 +56,7 @@ export function projectHandlers(
 ): Handlers<typeof projectRoutes> {
   return {
     deployProject: async ({ query, body }, context) => {
-      const { principal, address, bodyBytes: bytes, setStatus } = context;
+      const { principal, address, bodyBytes: bytes, setStatus, afterNote } = context;
       const project: ProjectBody = body;
       const { dryRun, ...given } = query;
       const options = { ...given, address, ignored: notKept(context.ignored, null) };
@@ -66,7 +66,7 @@ export function projectHandlers(
       }
       const { logicalId } = project.project;
       const { accountId } = principal;
-      return deployments.submit({ accountId, logicalId, bytes }, (watched) =>
+      return deployments.submit({ accountId, logicalId, bytes, afterNote }, (watched) =>
         deployProject(services, principal, project, { ...options, ...watched }),
       );
     },
@@ -75,7 +75,7 @@ export function projectHandlers(
       exportAccount({ services, accountId }, query),
 
     deleteProject: async ({ params: { logicalId }, query }, context) => {
-      const { principal, address, setStatus } = context;
+      const { principal, address, setStatus, afterNote } = context;
       const { dryRun, preserveResources } = query;
       const destroy = (options: object) =>
         destroyProject(services, principal, logicalId, { preserveResources, address, ...options });
@@ -85,7 +85,7 @@ export function projectHandlers(
         return destroy({ dryRun: true });
       }
       const { accountId } = principal;
-      return deployments.submit({ accountId, logicalId, bytes: 0 }, destroy);
+      return deployments.submit({ accountId, logicalId, bytes: 0, afterNote }, destroy);
     },
 
     deployProjectAtOnce: ({ query, body }, { principal, address, ignored }) =>

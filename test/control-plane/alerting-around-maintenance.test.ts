@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { evaluateDueAlerts } from '../../control-plane/alerting/evaluate-due-alerts.ts';
-import { sweepHeartbeats } from '../../control-plane/heartbeats/index.ts';
 import { maintenanceOf } from '../../control-plane/maintenance/index.ts';
+import { sweepOnceRead } from '../support/control-plane.ts';
 import { iso, minute, now, setUp, type Bench } from '../support/results.ts';
 
 const failed = { hasFailures: true, errorMessages: ['HTTP 500'] };
@@ -119,7 +119,7 @@ test('a heartbeat that fails in a window that silences is alerted when the windo
     const after = async (minutes: number) => {
       for (let passed = 0; passed < minutes; passed += 1) {
         clock.advance(minute);
-        await sweepHeartbeats(services);
+        await sweepOnceRead(services);
         await evaluateDueAlerts(services);
       }
       return (await types(bench)).filter((type) => type !== 'ALERT_RECOVERY').length;

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { maintenanceOf, maintenanceWindowsOf } from '../../control-plane/maintenance/windows.ts';
-import { sweepHeartbeats } from '../../control-plane/heartbeats/heartbeats.ts';
 import { sweepSlots } from '../../control-plane/results/sweep-slots.ts';
-import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
+import {
+  startTestControlPlane,
+  sweepOnceRead,
+  type TestControlPlane,
+} from '../support/control-plane.ts';
 import { sha256Hex } from '../../control-plane/core/keys.ts';
 import { FakeAgent, resultOf, resultOfJob } from '../support/fake-agent.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -258,7 +261,7 @@ async function makeHeartbeat(cp: TestControlPlane, graceMinutes: number) {
     heartbeat: { period: 10, periodUnit: 'minutes', grace: graceMinutes, graceUnit: 'minutes' },
   });
   const failing = async () => {
-    await sweepHeartbeats(cp.controlPlane.services);
+    await sweepOnceRead(cp.controlPlane.services);
     return (await cp.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures as boolean;
   };
   return { pingUrl: check.heartbeat.pingUrl as string, failing };

@@ -163,6 +163,7 @@ test('every task of a new team ends well, with fewer clicks and fields than in U
   });
   await person.does('maintenance', async () => {
     await person.click(view('Incidents'));
+    await person.click(link('Maintenance'));
     await person.click(link('New maintenance window'));
     await person.fill(field('Name'), 'Move of the database');
     await person.fill(field('Start'), '2030-01-05T08:00');

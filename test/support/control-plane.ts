@@ -5,10 +5,13 @@ import { pino, type Logger } from 'pino';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { startControlPlane, type ControlPlane } from '../../control-plane/app/compose.ts';
 import { readConfig } from '../../control-plane/core/config.ts';
+import type { Services } from '../../control-plane/core/services.ts';
+import { sweepHeartbeats } from '../../control-plane/heartbeats/index.ts';
 import type { DomainResolver } from '../../control-plane/status-pages/status-page-domains.ts';
 import { findOrCreateAccount } from '../../control-plane/accounts/store.ts';
 import { createApiKey, createLocationKey } from '../../control-plane/accounts/keys/store.ts';
 import { createTestDatabase, runsOnPostgres, untilServerIsIdle } from './postgres.ts';
+import { eventually } from './system.ts';
 import type { TestClock } from './test-clock.ts';
 
 export interface Answer {
@@ -51,6 +54,15 @@ export async function passTime(clock: TestClock, ms: number, stepMs = 1_000): Pr
     clock.advance(stepMs);
     await untilServerIsIdle();
   }
+}
+
+/** Sweeps once everything is read: until then, as on a busy machine, a sweep decides nothing. */
+export async function sweepOnceRead(services: Services): Promise<void> {
+  await eventually(
+    () => services.reception.hasReadAll(),
+    () => 'all has been read',
+  );
+  await sweepHeartbeats(services);
 }
 
 export async function startTestControlPlane(

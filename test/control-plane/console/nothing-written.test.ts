@@ -22,7 +22,8 @@ const acts: readonly (readonly [RegExp, string])[] = [
   [/^(Acknowledge|Snooze until|For an hour|Until tomorrow|Mute )/, 'says who takes an alert on'],
   [/^Send (again|a test)$/, 'sends a message'],
   [/^Archive$/, 'can be taken back beside it'],
-  [/^(Make a |Create URL)/, 'makes a key or password, which it shows'],
+  [/^(Make a |Create (URL|key))/, 'makes a key or password, which it shows'],
+  [/^(Start now|Verify|Back to work|Complete|Extend by 30 minutes)$/, 'moves planned work on'],
   [/^Sign out/, 'ends a session'],
 ];
 
