@@ -110,6 +110,12 @@ export const commands: Readonly<
     summary: 'delete a project and all its resources, such as an import',
     load: async () => (await import('./commands/import.ts')).registerDestroy,
   },
+  mcp: {
+    takes: '',
+    hasOptions: true,
+    summary: 'serve the API as tools of the Model Context Protocol on standard input and output',
+    load: async () => (await import('./commands/mcp.ts')).registerMcp,
+  },
   completion: completionCommand,
   proof: {
     takes: '',

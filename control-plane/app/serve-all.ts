@@ -20,6 +20,7 @@ import { readPage, serveStatusPages, Snapshots } from '../status-pages/index.ts'
 import { bindApi } from './api.ts';
 import { buildApp, visitorAt } from './app.ts';
 import type { ControlPlaneParts } from './parts.ts';
+import { serveMcp } from './serve-mcp.ts';
 import { ConsoleEvents, serveConsoleEvents } from './console-events.ts';
 import { serveConsole } from './console.ts';
 import { serveDocs } from './docs.ts';
@@ -164,6 +165,10 @@ export async function serveAll(
       statusPages,
       api,
       session: serveSignIn(people, keys, consoleCookie, config),
+      mcp: serveMcp({
+        ...{ keys, publicUrl, attempts: people.attempts, server, logger },
+        bodyWithinMs: config.REQUEST_TIMEOUT_SECONDS * 1000,
+      }),
       events: serveConsoleEvents(events, keys, consoleCookie),
       alertLinks: serveAlertLinks(services, people.attempts, onChange),
       console: await serveConsole(publicUrl),

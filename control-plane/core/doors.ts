@@ -91,6 +91,12 @@ export const doors = {
     egress: ['operator'],
     logged: 'each sign-in and refusal, in the audit log',
   }),
+  // Each call of a tool is a request to the API as well.
+  mcp: door({
+    address: { refusals: per(600, 60) },
+    account: { messages: per(600, 60) },
+    logged: 'each call of a tool, in the audit log',
+  }),
   events: door({ logged: 'nothing' }),
   alertLinks: door({ address: { uses: per(300, 60) }, logged: 'uses, in the audit log' }),
   console: door({ logged: 'nothing' }),
@@ -159,6 +165,8 @@ export const commandDoors = {
   // Configurations are far smaller: what is larger was named by mistake.
   import: command({ reads: { fileBytes: 64 * MiB, files: 2_000 }, ...byKey }),
   destroy: command(byKey),
+  // As long as the library lets a message be.
+  mcp: command({ reads: { messageBytes: 10 * MiB }, ...byKey }),
   ...commonCommands,
 } satisfies Record<string, CommandDoor>;
 
@@ -168,5 +176,6 @@ export const readers: Readonly<Record<string, readonly (keyof typeof commandDoor
   'app/commands/import-files.ts': ['import'],
   // An answer on the terminal.
   'app/commands/restore.ts': ['restore'],
+  'app/commands/speak-mcp.ts': ['mcp'],
   'as-code/folder.ts': ['apply', 'export'],
 };

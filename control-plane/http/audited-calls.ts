@@ -91,13 +91,14 @@ export class AuditedCalls {
       route.auditedAs?.replace(/\{(\w+)\}/g, (_all, name: string) =>
         encodeURIComponent(params[name] ?? ''),
       ) ?? request.path;
-    const isCreation = isNew(route);
-    const before = isCreation ? null : await this.#read(path, principal, receivedAt);
+    const isChange = AuditedCalls.covers(route);
+    const isCreation = isChange && isNew(route);
+    const before = isCreation || !isChange ? null : await this.#read(path, principal, receivedAt);
     const answer = await carryOut();
-    const value = this.#parse(answer);
+    const value = isChange ? this.#parse(answer) : undefined;
     const after = isCreation
       ? await this.#readNew(path, value, principal, receivedAt)
-      : route.method === 'DELETE'
+      : route.method === 'DELETE' || !isChange
         ? null
         : await this.#read(path, principal, receivedAt);
     await this.#write({

@@ -33,7 +33,7 @@ function bodyParser(limitBytes: number): RequestHandler {
 
 /** Parses the body of a route that takes one. Refuses other types than JSON. */
 export function readBody(
-  route: Route,
+  route: Pick<Route, 'bodyLimitBytes'>,
   request: Request,
   response: Response,
   withinMs: number | undefined,

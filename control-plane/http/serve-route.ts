@@ -100,6 +100,11 @@ export function entryOf({ path }: Route): string {
   return withoutType(path).replace(/^\/v\d+\//, '/');
 }
 
+/** Names the tool of a model that calls: its reads are in the audit log too. */
+const toolHeader = 'x-tool';
+/** `true`: a change is checked up to the point where it would be made. */
+const dryRunHeader = 'x-dry-run';
+
 /** A call that asks what a change would do. */
 function onlyAsks(query: unknown): boolean {
   const { dryRun, preview } = (query ?? {}) as { dryRun?: unknown; preview?: unknown };
@@ -381,6 +386,17 @@ class ServedRoute {
     return undefined;
   }
 
+  /** Answers a change that is only tried: what it would change, as it is. */
+  async #answerTried({ request, response, params }: Identified, call: Call): Promise<void> {
+    const { method } = this.#bound.route;
+    const reader = changing.has(method) ? this.#reader : undefined;
+    const expected = request.headers['if-match'];
+    if (expected !== undefined) await refuseIfChanged(expected, reader, params, call);
+    const current =
+      reader === undefined ? null : valueOfAnswer(await readEntry(reader, params, call));
+    response.json({ dryRun: true, call: `${method} ${pathOf(request)}`, current });
+  }
+
   /** Acts where the entry is as `If-Match` says, and notes changes in the audit log. */
   async #change(of: Identified, call: Call, input: Input): Promise<unknown> {
     const { request, params, principal, receivedAt } = of;
@@ -392,7 +408,8 @@ class ServedRoute {
       await call.requireUnchanged();
     }
     const act = () => this.#act(of, call, input);
-    const isAudited = this.#isAudited && !onlyAsks(input.query);
+    const isAudited =
+      (this.#isAudited || request.headers[toolHeader] !== undefined) && !onlyAsks(input.query);
     try {
       return audited !== null && isAudited && principal.kind === 'apiKey'
         ? await audited.note(route, { request, params, principal, receivedAt }, act)
@@ -410,6 +427,10 @@ class ServedRoute {
     const of = { request, response, params, principal, receivedAt };
     await this.#limit(of);
     const { call, input } = await this.#read(of);
+    if (this.#isAudited && request.headers[dryRunHeader] === 'true') {
+      await this.#answerTried(of, call);
+      return;
+    }
     const change = () => this.#change(of, call, input);
     // A body that is still on its way would hold up the others.
     const takesTurns =

@@ -58,25 +58,27 @@ export class AccountApi {
     }
   }
 
+  /** Sends one request with the key. */
+  async send(path: string, request: { method: string; headers: object; body?: string }) {
+    const headers = { ...request.headers, authorization: `Bearer ${this.#key}` };
+    try {
+      return await fetch(`${this.url}${path}`, { ...request, headers });
+    } catch (error) {
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      throw new OperatorError(
+        `could not reach the control plane at ${this.url}: ${describeFailure(cause)}; start \`serve\`, or name another with --url`,
+        { cause: error },
+      );
+    }
+  }
+
   async #call(method: string, path: string, body?: unknown): Promise<Answered> {
     for (let refusals = 0; ; refusals += 1) {
-      let response: Response;
-      try {
-        response = await fetch(`${this.url}${path}`, {
-          method,
-          headers: {
-            authorization: `Bearer ${this.#key}`,
-            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        });
-      } catch (error) {
-        const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-        throw new OperatorError(
-          `could not reach the control plane at ${this.url}: ${describeFailure(cause)}; start \`serve\`, or name another with --url`,
-          { cause: error },
-        );
-      }
+      const response = await this.send(path, {
+        method,
+        headers: body === undefined ? {} : { 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
       const text = await response.text();
       if (response.status === refusedByRate && refusals < longestRefusals) {
         const seconds = Number(response.headers.get('retry-after'));

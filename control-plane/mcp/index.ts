@@ -1,0 +1,2 @@
+export { type ApiAnswer, type ApiRequest, type CallApi, openMcpServer } from './server.ts';
+export { readTags } from './tools.ts';
