@@ -83,12 +83,13 @@ const subMinuteMs = 60_000;
  * check still fails.
  */
 function withNextRun(mute: Mute | null, row: CheckRow, tickLastsMs: number): Mute | null {
-  if (mute?.reason !== 'MAINTENANCE' || !runsOnAgents(row.type)) return mute;
+  if (mute?.reason !== 'MAINTENANCE') return mute;
   return { ...mute, until: mute.until + nextRunMs({ row, tickLastsMs }) };
 }
 
-/** How long it takes until the next run of a check has reported. */
+/** How long it takes until the next run of a check has reported; no run follows a missed ping. */
 export function nextRunMs({ row, tickLastsMs }: Pick<AlertedCheck, 'row' | 'tickLastsMs'>): number {
+  if (!runsOnAgents(row.type)) return 0;
   return (row.frequency === 0 ? subMinuteMs : row.frequency * 60_000) + tickLastsMs;
 }
 

@@ -10,8 +10,9 @@ import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { AlertState } from './decide/state.ts';
 import { stepAlert, type AlertEvent } from './decide/step.ts';
+import { heldNoLonger } from './decide/timing.ts';
 import type { Services } from '../core/services.ts';
-import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
+import { AlertedChecks, type AlertedCheck, nextRunMs } from './alerted-checks.ts';
 import { applyEffects } from './apply-effects.ts';
 import { Mutes } from './mutes.ts';
 import { forgetState, toState, writeState } from './state-rows.ts';
@@ -48,7 +49,9 @@ class Sweep {
       return;
     }
     // The check does not run in parallel any more: its open ticks are dropped.
-    let state = check.rules.isParallel ? stored : { ...stored, openTicks: [] };
+    const ticked = check.rules.isParallel ? stored : { ...stored, openTicks: [] };
+    // What held it may have been changed, or may not select the check any more.
+    let state = heldNoLonger(ticked, check.rules, nextRunMs(check), this.#now);
     const over = state.openTicks.filter(({ closesAt }) => closesAt <= this.#now);
     for (const { scheduledFor } of over) {
       const sources = { services: this.#services, db: this.#db, mutes: this.#mutes };

@@ -18,7 +18,11 @@ export { alertOn } from './alert-on.ts';
 export { alertHandlers } from './alerts/handlers.ts';
 export { alertOverviewHandlers } from './alert-overview/handlers.ts';
 export { outagesOf, type PassedSince } from './decide/error-streak.ts';
-export { escalationPoliciesOf, escalationPolicyHandlers } from './escalation-policies/handlers.ts';
+export {
+  dropFromPolicies,
+  escalationPoliciesOf,
+  escalationPolicyHandlers,
+} from './escalation-policies/handlers.ts';
 export { fieldsOfPolicy } from './escalation-policies/store.ts';
 export { errorStreaksByLocation, recordErrorStreaks } from './error-streaks.ts';
 export { healthTimers } from './health-timers.ts';
@@ -30,4 +34,4 @@ export { sendAlertGroups } from './send-alert-groups.ts';
 export { alertsOfChecks } from './withdraw-alerts.ts';
 export { openLateIncidents } from './late-incidents.ts';
 export { notifyOverrun } from './overrun-maintenance.ts';
-export { releaseHolds } from './release-holds.ts';
+export { lookAtHolds } from './state-rows.ts';

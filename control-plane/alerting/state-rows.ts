@@ -1,7 +1,8 @@
 /** Stored alert states. */
 import type { Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
-import { eachTextIn } from '../db/expressions.ts';
+import { eachTextIn, jsonValue } from '../db/expressions.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import { initialState, isIdle, type AlertState } from './decide/state.ts';
@@ -85,6 +86,19 @@ export async function writeState(
 /** Deletes the state of a check: a deactivated check neither alerts nor recovers. */
 export async function forgetState(db: Kysely<Database>, checkId: string): Promise<void> {
   await remove.run(db, { checkId });
+}
+
+/** Has what the alerts of an account hold looked at again: a maintenance was changed, or selects other checks. */
+export async function lookAtHolds(
+  db: Kysely<Database>,
+  accountId: string,
+  now: number,
+): Promise<void> {
+  await updateOwnRows(db, 'alert_states', accountId)
+    .set({ wake_at: now })
+    .where('wake_at', '>', now)
+    .where(jsonValue<number>('state_json', '$.heldUntil'), 'is not', null)
+    .execute();
 }
 
 /** Has the state of a check evaluated again at once, where it has one. */

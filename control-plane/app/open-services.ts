@@ -5,9 +5,10 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import {
   alertOn,
   alertsOfChecks,
+  dropFromPolicies,
+  lookAtHolds,
   moveAlertStates,
   recordErrorStreaks,
-  releaseHolds,
 } from '../alerting/index.ts';
 import { certificatesOfChecks, moveCertificateDays } from '../certificates/index.ts';
 import { Bus } from '../core/bus.ts';
@@ -22,6 +23,7 @@ import { engineOf } from '../db/engine.ts';
 import { PostgresListener } from '../db/postgres.ts';
 import { heartbeatTimers, moveHeartbeats, resumeHeartbeats } from '../heartbeats/index.ts';
 import { incidentsOfChecks, moveIncidents } from '../incidents/index.ts';
+import { dropFromWindows } from '../maintenance/index.ts';
 import { messagesOfAgents, moveClaims, OutboxSignal } from '../notifications/index.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { machineClocks, noMachineClocks, Reception } from '../reception/index.ts';
@@ -194,7 +196,11 @@ export async function openServices(
     ],
     async onWindowWithdrawn(unit, accountId, window, now) {
       await resumeHeartbeats(unit, accountId, window, now);
-      await releaseHolds(unit, accountId, window, now);
+      await lookAtHolds(unit, accountId, now);
+    },
+    async dropReferences(unit, accountId, table, id) {
+      await dropFromWindows(unit, accountId, table, id);
+      await dropFromPolicies(unit, accountId, table, id);
     },
     afterDeployment: {
       forgetKeys() {

@@ -318,6 +318,7 @@ export async function deleteCheck(
     const row = await findCheck(db, accountId, id);
     if (row === undefined) throw notFound('check', id);
     requireRevision(row, expected);
+    await services.dropReferences(db, accountId, 'checks', id);
     const effective = effectiveFields(row, await groupOf(db, row));
     const consequences = await publishCheck(services, db, 'deleted', { row, effective });
     await deleteOwnRows(db, 'checks', accountId).where('id', '=', id).execute();

@@ -163,6 +163,7 @@ export async function deleteGroup(
       .where('group_id', '=', id)
       .where('is_trial', '=', 1)
       .execute();
+    await services.dropReferences(db, accountId, 'check_groups', id);
     await deleteOwnRows(db, 'check_groups', accountId).where('id', '=', id).execute();
   });
 }

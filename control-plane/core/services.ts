@@ -5,6 +5,7 @@ import type { ReadPool } from '../db/read-pool.ts';
 import type { Database } from '../db/tables.ts';
 import type { Commits } from '../db/after-commit.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
+import type { NamedTable } from './ids-in-fields.ts';
 import type { WriteWatch } from './write-watch.ts';
 import type { Quotas } from './quotas.ts';
 import type { SecretCipher } from './secret-cipher.ts';
@@ -32,6 +33,16 @@ export interface Services {
   logger: Logger;
   /** Of the process. */
   metrics: ControlPlaneMetrics;
+  /**
+   * Called in the transaction that deletes an entry: lists that other entries keep lose its id. Throws 409 where nothing
+   * sensible would be left.
+   */
+  dropReferences: (
+    db: Kysely<Database>,
+    accountId: string,
+    table: NamedTable,
+    id: string | number,
+  ) => Promise<void>;
   /** Public base URL of this control plane, without a slash at the end. */
   publicUrl: string;
 }

@@ -17,6 +17,7 @@ import type { Database } from '../db/tables.ts';
 import { dueAfter, maxPauseMs } from './decide/due-after.ts';
 import { withSettings } from './decide/heartbeat.ts';
 import { heartbeatOf } from './heartbeat-of.ts';
+import { resumeHeartbeat } from './postpone-heartbeats.ts';
 
 type Saved = SavedCheck & Partial<Pick<ChangedCheck, 'before'>>;
 
@@ -79,4 +80,12 @@ const keepTimer = async (services: Services, db: Kysely<Database>, saved: Saved)
   return null;
 };
 
-export const heartbeatTimers: CheckConsumer = { created: keepTimer, changed: keepTimer };
+export const heartbeatTimers: CheckConsumer = {
+  created: keepTimer,
+  async changed(services, db, change) {
+    await keepTimer(services, db, change);
+    const { account_id: accountId, id } = change.row;
+    await resumeHeartbeat(db, accountId, id, services.clock.now());
+    return null;
+  },
+};

@@ -5,7 +5,13 @@ import { ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { HeartbeatsTable } from './tables.ts';
 import { postponeHeartbeat } from './decide/heartbeat.ts';
 import { heartbeatOf } from './heartbeat-of.ts';
-import { heldAt, maintenanceOf, type PlannedWindow, selectionOf } from '../maintenance/index.ts';
+import {
+  heldAt,
+  maintenanceOf,
+  type PlannedWindow,
+  selectionOf,
+  windowsSince,
+} from '../maintenance/index.ts';
 
 type Row = Selectable<HeartbeatsTable>;
 
@@ -59,10 +65,29 @@ export async function resumeHeartbeats(
     .execute();
   const isSelected = await selectionOf(db, accountId, [window]);
   for (const row of rows) {
-    if (row.last_ping_at === null || row.fails_at === null) continue;
-    if (!isSelected(window, row.check_id)) continue;
-    const expectedAt = Math.max(heartbeatOf(row).dueAfter(row.last_ping_at), now);
-    const failsAt = expectedAt + row.grace_ms;
-    if (failsAt < row.fails_at) await setTimer(db, row, { expectedAt, failsAt });
+    if (isSelected(window, row.check_id)) await resume(db, row, now);
   }
+}
+
+async function resume(db: Kysely<Database>, row: Row, now: number): Promise<void> {
+  if (row.last_ping_at === null || row.fails_at === null) return;
+  const expectedAt = Math.max(heartbeatOf(row).dueAfter(row.last_ping_at), now);
+  const failsAt = expectedAt + row.grace_ms;
+  if (failsAt < row.fails_at) await setTimer(db, row, { expectedAt, failsAt });
+}
+
+/** The same for a check that is changed: the maintenance that delays it may not select it any more. */
+export async function resumeHeartbeat(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+  now: number,
+): Promise<void> {
+  const row = await ownRows(db, 'heartbeats', accountId)
+    .where('check_id', '=', checkId)
+    .executeTakeFirst();
+  if (row === undefined) return;
+  const windows = await windowsSince(db, accountId, now);
+  const delays = (window: PlannedWindow) => heldAt(window, now)?.endsAt === row.expected_at;
+  if (windows.some(delays)) await resume(db, row, now);
 }

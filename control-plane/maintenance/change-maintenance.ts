@@ -2,10 +2,16 @@
 import type { Kysely } from 'kysely';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
-import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
+import { lockRows } from '../db/lock.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { changeOccurrence, type ChangeRequest } from './decide/change-occurrence.ts';
-import { occurrenceAt, statusOf, type PlannedWindow } from './decide/planned-maintenance.ts';
+import {
+  occurrenceAt,
+  shownLeft,
+  statusOf,
+  type PlannedWindow,
+} from './decide/planned-maintenance.ts';
 import {
   keepPastWindow,
   standingWindows,
@@ -15,7 +21,9 @@ import {
 } from './maintenance-windows/store.ts';
 import {
   fieldsOf,
+  isIdle,
   refuseIdle,
+  selectingColumns,
   toColumns,
   type WindowFields,
   windowToWire,
@@ -28,16 +36,16 @@ import {
 } from './maintenance-updates.ts';
 import { resourceOf } from '../resources/index.ts';
 import { raiseAllLocations } from '../core/location-versions.ts';
-import { type IdsOfField, refuseUnknownIds } from '../core/refuse-unknown-ids.ts';
+import {
+  type IdLists,
+  type NamedTable,
+  refuseUnknownIds,
+  withoutId,
+} from '../core/ids-in-fields.ts';
 import type { Services } from '../core/services.ts';
 
 /** Status pages leave maintenance out of the uptime of 90 days; results may arrive 30 days late. */
 const pastWindowsKeptMs = 92 * 86_400_000;
-
-const selecting = [
-  ...['tags', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'],
-  ...['pauseScope', 'silenceScope', 'statusPageVisibility'],
-];
 
 async function commit<T>(
   { commits, hub }: Services,
@@ -76,35 +84,63 @@ async function withdraw(
 }
 
 /** What the fields of a window name. */
-function idsOf({
-  pauseScope,
-  silenceScope,
-  statusPageVisibility,
-  ownerAlertChannelIds,
-}: Partial<WindowFields>): IdsOfField[] {
-  return [
-    ...Object.entries({ pauseScope, silenceScope }).flatMap(([name, scope]): IdsOfField[] => [
-      [`${name}.checkIds`, 'checks', scope?.checkIds],
-      [`${name}.groupIds`, 'check_groups', scope?.groupIds],
-      [`${name}.serviceIds`, 'services', scope?.serviceIds],
-      [`${name}.statusPageIds`, 'status_pages', scope?.statusPageIds],
-    ]),
-    ['statusPageVisibility.serviceIds', 'services', statusPageVisibility?.serviceIds],
-    ['statusPageVisibility.statusPageIds', 'status_pages', statusPageVisibility?.statusPageIds],
-    ['ownerAlertChannelIds', 'alert_channels', ownerAlertChannelIds],
-  ];
+const named: IdLists = {
+  ...{ 'pauseScope.checkIds': 'checks', 'silenceScope.checkIds': 'checks' },
+  ...{ 'pauseScope.groupIds': 'check_groups', 'silenceScope.groupIds': 'check_groups' },
+  ...{ 'pauseScope.serviceIds': 'services', 'silenceScope.serviceIds': 'services' },
+  ...{ 'pauseScope.statusPageIds': 'status_pages', 'silenceScope.statusPageIds': 'status_pages' },
+  'statusPageVisibility.serviceIds': 'services',
+  'statusPageVisibility.statusPageIds': 'status_pages',
+  ownerAlertChannelIds: 'alert_channels',
+};
+
+/**
+ * The windows of an account lose the id of an entry that is deleted, and keep what else they select. One whose last
+ * page is gone is shown nowhere: without any page in its list it would be shown on others.
+ */
+export async function dropFromWindows(
+  db: Kysely<Database>,
+  accountId: string,
+  table: NamedTable,
+  id: string | number,
+): Promise<void> {
+  for (const known of await ownRows(db, 'maintenance_windows', accountId).orderBy('id').execute()) {
+    if (withoutId(named, fieldsOf(known), table, id) === null) continue;
+    const row = await lockRows(
+      ownRows(db, 'maintenance_windows', accountId).where('id', '=', known.id),
+    ).executeTakeFirst();
+    if (row === undefined) continue;
+    const before = fieldsOf(row);
+    const left = withoutId(named, before, table, id);
+    if (left === null) continue;
+    const statusPageVisibility = shownLeft(before.statusPageVisibility, left.statusPageVisibility);
+    await updateOwnRows(db, 'maintenance_windows', accountId)
+      .set(selectingColumns({ ...left, statusPageVisibility }))
+      .where('id', '=', known.id)
+      .execute();
+  }
 }
 
 /**
- * Call it last in a transaction that changed which checks a service or a page has; agents are updated where a window
- * applies to some of them. The hub is notified by its caller.
+ * Call it in a transaction before it changes which checks a service or a page has: what windows hold of them is looked
+ * at again, and agents are updated. The hub is notified by its caller.
  */
-export async function selectChecksAgain(db: Kysely<Database>, accountId: string): Promise<void> {
-  const windows = await standingWindows(db, accountId);
-  const isConcerned = windows.some(({ scopes }) =>
-    scopes.some(({ serviceIds, statusPageIds }) => serviceIds.length + statusPageIds.length > 0),
+export async function checksMayLeave(
+  services: Services,
+  db: Kysely<Database>,
+  accountId: string,
+): Promise<void> {
+  const concerned = (await standingWindows(db, accountId)).filter(({ scopes, mutedScope }) =>
+    [...scopes, mutedScope].some(
+      ({ serviceIds, statusPageIds }) => serviceIds.length + statusPageIds.length > 0,
+    ),
   );
-  if (isConcerned) await raiseAllLocations(db, accountId);
+  if (concerned.length === 0) return;
+  await lockRows(ownRows(db, 'maintenance_windows', accountId).orderBy('id')).execute();
+  for (const window of concerned) {
+    await services.onWindowWithdrawn(db, accountId, window, services.clock.now());
+  }
+  await raiseAllLocations(db, accountId);
 }
 
 async function windowOfRow(db: Kysely<Database>, row: WindowRow): Promise<PlannedWindow> {
@@ -123,9 +159,9 @@ export function maintenanceWindowsOf(services: Services) {
     isNumbered: true,
     fieldsOf,
     async toColumns(fields: WindowFields, { unit, accountId, changes, before }) {
-      // One from before this was refused can be renamed.
-      if (before === null || selecting.some((name) => name in changes)) refuseIdle(fields);
-      await refuseUnknownIds(unit, accountId, idsOf(changes));
+      // What it applied to may have been deleted.
+      if (before === null || !isIdle(fieldsOf(before))) refuseIdle(fields);
+      await refuseUnknownIds(unit, accountId, named, changes);
       return toColumns(fields);
     },
     async present(rows, { accountId }) {

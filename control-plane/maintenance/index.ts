@@ -21,7 +21,7 @@ export {
 export { pastWindows, windowsFromRows } from './maintenance-windows/store.ts';
 export { maintenanceBetween, plannedBetween } from './maintenance-between.ts';
 export { maintenanceWindowHandlers } from './maintenance-windows/handlers.ts';
-export { maintenanceWindowsOf, selectChecksAgain } from './change-maintenance.ts';
+export { checksMayLeave, dropFromWindows, maintenanceWindowsOf } from './change-maintenance.ts';
 export { toColumns as windowColumnsOf, type WindowFields } from './maintenance-windows/wire.ts';
 export { MaintenanceSlots } from './maintenance-slots.ts';
 export {

@@ -1,6 +1,7 @@
 /** What the resources of a project refer to: other resources of the project, and shared files. */
 import { type Fields, isFields } from '@monitor/shared/fields.ts';
 import type { ProjectBody, ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
+import { mapAt } from '../core/decide/map-at.ts';
 import { invalidField } from '../errors/api-error.ts';
 
 export interface Target {
@@ -86,22 +87,6 @@ export function hasNumericId(type: ResourceType): boolean {
 
 /** What a kind refers to: the type by the path of the field, in which `*` is each item of a list. */
 export type ReferencePaths = Readonly<Record<string, ResourceType>>;
-
-function mapAt(
-  value: unknown,
-  [step, ...rest]: readonly string[],
-  path: string,
-  map: (found: unknown, field: string) => unknown,
-): unknown {
-  if (step === undefined) return map(value, path);
-  if (step === '*') {
-    if (!Array.isArray(value)) return value;
-    return value.map((item, at) => mapAt(item, rest, `${path}.${at}`, map));
-  }
-  if (!isFields(value) || !(step in value)) return value;
-  const inner = mapAt(value[step], rest, path === '' ? step : `${path}.${step}`, map);
-  return { ...value, [step]: inner };
-}
 
 /** The fields with `map` applied to each of their references. */
 export function mapReferences(

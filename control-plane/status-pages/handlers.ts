@@ -5,7 +5,7 @@ import { ownRows } from '../db/own-rows.ts';
 import type { Handlers } from '../http/handlers.ts';
 import { entryHandlers, listAfter, resourceOf } from '../resources/index.ts';
 import { subscribeAll } from './subscribers/subscribe.ts';
-import { selectChecksAgain } from '../maintenance/index.ts';
+import { checksMayLeave } from '../maintenance/index.ts';
 import { dropMessagesOfPage } from '../notifications/index.ts';
 import { endSubscription } from './subscribers/unsubscribe.ts';
 import { verifyDomain } from './verify-domains.ts';
@@ -37,15 +37,16 @@ export function statusPagesOf(services: Services) {
     async saved(unit, row, { cards }) {
       if (cards === undefined) return;
       await replaceCards(unit, row, cards, { newId, now: clock.now() });
-      await selectChecksAgain(unit, row.account_id);
     },
+    changing: (unit, { account_id: accountId }) => checksMayLeave(services, unit, accountId),
     done: ({ account_id: accountId }) => {
       services.hub.notifyAccount(accountId);
     },
     present: (rows, { accountId }) => presentStatusPages(services, accountId, rows),
     async removing(unit, page) {
       await dropMessagesOfPage(unit, page.account_id, page.id);
-      await selectChecksAgain(unit, page.account_id);
+      await checksMayLeave(services, unit, page.account_id);
+      await services.dropReferences(unit, page.account_id, 'status_pages', page.id);
     },
   });
 }

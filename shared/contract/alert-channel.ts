@@ -189,7 +189,11 @@ export const alertChannelRoutes = defineRoutes('Alert channels', {
       body: updateBody,
       errors: [402],
     },
-    remove: { summary: 'Delete an alert channel and its subscriptions' },
+    remove: {
+      summary: 'Delete an alert channel and its subscriptions',
+      description: 'Refused while it is the only one that a step of an escalation policy notifies.',
+      errors: [409],
+    },
   }),
   subscribeAlertChannel: put(
     '/v1/alert-channels/{id}/subscriptions',

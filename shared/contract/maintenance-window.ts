@@ -172,7 +172,8 @@ export const maintenanceWindow = z
     created_at: timestamp,
     updated_at: timestamp.nullable(),
     warnings: z.array(z.string()).exactOptional().meta({
-      description: 'Set when the window applies to no check, or its owner is never notified',
+      description:
+        'Set when the window applies to no check, no status page shows it, or its owner is never notified',
     }),
   })
   .meta({ id: 'MaintenanceWindow' });

@@ -219,6 +219,7 @@ const notSuccessful: Readonly<Record<string, number>> = {
   // Still in use.
   deletePrivateLocation: 409,
   deleteCheckGroup: 409,
+  deleteAlertChannel: 409,
 };
 
 function statusesOf(route: Route): string[] {

@@ -99,7 +99,10 @@ export function alertChannelsOf(services: Services) {
       if (changed !== null) await dropSubscriptionsOf(unit, accountId, id);
       for (const each of subscriptions) await subscribe(unit, accountId, id, each);
     },
-    removing: (unit, row) => abandonNotifications(unit, row.account_id, row.id),
+    async removing(unit, { account_id: accountId, id }) {
+      await services.dropReferences(unit, accountId, 'alert_channels', id);
+      await abandonNotifications(unit, accountId, id);
+    },
   });
   return {
     ...channels,

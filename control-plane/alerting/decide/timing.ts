@@ -11,6 +11,21 @@ export function heldUntilOf(mute: Mute, now: number): number {
 }
 
 /**
+ * A state whose hold lasts no longer than the mute that holds it now. Without one only the next run shows whether the
+ * check still fails.
+ */
+export function heldNoLonger(
+  state: AlertState,
+  { mute }: Pick<AlertRules, 'mute'>,
+  nextRunMs: number,
+  now: number,
+): AlertState {
+  if (state.heldUntil === null) return state;
+  const until = mute === null ? now + nextRunMs : heldUntilOf(mute, now);
+  return { ...state, heldUntil: Math.min(state.heldUntil, until) };
+}
+
+/**
  * When the next escalation or reminder is due unless a run changes the state first. A time-based
  * escalation counts from the arrival of the runs, so that a backlog that arrives late can still
  * show the recovery.

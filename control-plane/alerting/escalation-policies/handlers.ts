@@ -8,9 +8,11 @@ import type {
 } from '@monitor/shared/contract/escalation-policy.ts';
 import { changeAccount, listAccounts } from '../../accounts/index.ts';
 import { givePolicyToAll, noteHeld, usersOfPolicies } from '../../checks/index.ts';
+import { type NamedTable, withoutId } from '../../core/ids-in-fields.ts';
 import type { Services } from '../../core/services.ts';
 import { toTimestamp } from '../../db/columns.ts';
-import { updateOwnRows } from '../../db/own-rows.ts';
+import { lockRows } from '../../db/lock.ts';
+import { ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import { ApiError, invalidField, invalidQuery, notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/handlers.ts';
@@ -50,6 +52,39 @@ async function checkTargets(
   rotation.overrides.forEach(({ person }, index) => {
     requirePeople(`rotation.overrides[${index}].person`, [person]);
   });
+}
+
+const named = { 'steps.*.alertChannelIds': 'alert_channels' } as const;
+
+/** Steps of policies lose a channel that is deleted. Refuses to delete the only one that a step notifies. */
+export async function dropFromPolicies(
+  db: Kysely<Database>,
+  accountId: string,
+  table: NamedTable,
+  id: string | number,
+): Promise<void> {
+  if (table !== 'alert_channels') return;
+  const rows = await lockRows(
+    ownRows(db, 'escalation_policies', accountId).orderBy('id'),
+  ).execute();
+  for (const row of rows) {
+    const left = withoutId(named, fieldsOfPolicy(row), table, id);
+    if (left === null) continue;
+    const { name, ...body } = left;
+    const isMute = ({ alertChannelIds, people, onCall }: PolicyFields['steps'][number]) =>
+      alertChannelIds.length + people.length === 0 && !onCall;
+    if (body.steps.some(isMute)) {
+      throw new ApiError(
+        'CONFLICT',
+        `a step of the escalation policy "${name}" notifies this channel and nobody else; change the policy first`,
+        { escalationPolicyIds: [row.id] },
+      );
+    }
+    await updateOwnRows(db, 'escalation_policies', accountId)
+      .set({ body_json: JSON.stringify(body) })
+      .where('id', '=', row.id)
+      .execute();
+  }
 }
 
 const maxNamed = 5;

@@ -39,6 +39,19 @@ export interface Visibility {
   autoEnd: boolean;
 }
 
+/**
+ * How pages show it once a page or a service that it named is deleted. Without any page in its list it would be shown
+ * on others: after the last one it is shown nowhere.
+ */
+export function shownLeft<Shown extends Pick<Visibility, 'enabled' | 'statusPageIds'> | null>(
+  before: Shown,
+  left: Shown,
+): Shown {
+  if (before === null || left === null) return left;
+  const isLast = before.statusPageIds.length > 0 && left.statusPageIds.length === 0;
+  return isLast ? { ...left, enabled: false } : left;
+}
+
 /** What people did with an occurrence beside cancelling it. */
 export interface OccurrenceChange {
   begunAt: number | null;

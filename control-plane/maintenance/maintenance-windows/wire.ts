@@ -39,6 +39,8 @@ export type WindowFields = Omit<
 const listedAhead = 5;
 const applyingToNothing = 'it applies to no check: it has no tags, and pauses or silences not all';
 
+const shownNowhere =
+  'no status page shows it: "statusPageVisibility" is not enabled, or names no service and no page';
 const neverOverrunning =
   '"ownerAlertChannelIds" are never notified: it ends by itself, as "statusPageVisibility.autoEnd" is not false';
 const overrunningUnnoticed =
@@ -140,15 +142,21 @@ export function instantOf(text: string, field: string, timezone: string | null):
 function warningsOf(fields: WindowFields): string[] {
   const { statusPageVisibility: visibility, ownerAlertChannelIds } = fields;
   const endsByItself = visibility?.autoEnd !== false;
+  const isUnseen =
+    visibility !== null &&
+    (!visibility.enabled ||
+      (!visibility.affectAllServices &&
+        visibility.serviceIds.length + visibility.statusPageIds.length === 0));
   return [
     ...(isIdle(fields) ? [applyingToNothing] : []),
+    ...(isUnseen ? [shownNowhere] : []),
     ...(endsByItself && ownerAlertChannelIds.length > 0 ? [neverOverrunning] : []),
     ...(!endsByItself && ownerAlertChannelIds.length === 0 ? [overrunningUnnoticed] : []),
   ];
 }
 
 /** True for a window that would neither pause nor silence any check. */
-function isIdle(fields: WindowFields): boolean {
+export function isIdle(fields: WindowFields): boolean {
   const { tags, silenceAlertsTags, pauseScope, silenceScope, statusPageVisibility } = fields;
   const lists = [tags, silenceAlertsTags, ...[pauseScope, silenceScope].flatMap(listsOf)];
   if (lists.some((each) => each != null && each.length > 0)) return false;
@@ -166,6 +174,21 @@ export function refuseIdle(fields: WindowFields): void {
     'tags',
     'must not be empty: the window would apply to no check. Or set "pauseAllChecks", "silenceAllAlerts", "silenceAlertsTags", "pauseScope" or "silenceScope"',
   );
+}
+
+/** The columns of lists of ids. */
+export function selectingColumns({
+  pauseScope,
+  silenceScope,
+  statusPageVisibility: shown,
+  ownerAlertChannelIds,
+}: Omit<WindowFields, 'tags'>) {
+  return {
+    pause_scope_json: JSON.stringify(pauseScope),
+    mute_scope_json: JSON.stringify(silenceScope),
+    visibility_json: shown === null ? null : JSON.stringify(shown),
+    channel_ids_json: JSON.stringify(ownerAlertChannelIds),
+  };
 }
 
 /** The columns for the fields of a body. Refuses a window that never begins or overlaps itself. */
@@ -198,11 +221,7 @@ export function toColumns(fields: WindowFields) {
     pause_all_checks: toFlag(fields.pauseAllChecks),
     mute_tags_json: JSON.stringify([...new Set(fields.silenceAlertsTags)]),
     mute_all_alerts: toFlag(fields.silenceAllAlerts),
-    pause_scope_json: JSON.stringify(fields.pauseScope),
-    mute_scope_json: JSON.stringify(fields.silenceScope),
-    visibility_json:
-      fields.statusPageVisibility === null ? null : JSON.stringify(fields.statusPageVisibility),
-    channel_ids_json: JSON.stringify(fields.ownerAlertChannelIds),
+    ...selectingColumns(fields),
     // Its notices are looked at once it is stored.
     due_at: fields.statusPageVisibility === null ? null : 0,
   };

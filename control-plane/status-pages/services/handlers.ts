@@ -4,14 +4,14 @@ import type { ServiceBody, serviceRoutes } from '@monitor/shared/contract/status
 import type { RouteOutput } from '@monitor/shared/contract/route.ts';
 import { dropServiceReferences } from '../../checks/index.ts';
 import { readInstant } from '../../core/instant.ts';
-import { refuseUnknownIds } from '../../core/refuse-unknown-ids.ts';
+import { refuseUnknownIds } from '../../core/ids-in-fields.ts';
 import type { Services } from '../../core/services.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
 import { deleteOwnRows, ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { toServiceWire } from '../../incidents/index.ts';
-import { selectChecksAgain } from '../../maintenance/index.ts';
+import { checksMayLeave } from '../../maintenance/index.ts';
 import { entryHandlers, listAfter, resourceOf } from '../../resources/index.ts';
 import type { Override, ServiceRule } from '../decide/follow-checks.ts';
 import type { ServiceState } from '../view/states.ts';
@@ -19,6 +19,8 @@ import type { ServiceState } from '../view/states.ts';
 type Wire = RouteOutput<typeof serviceRoutes.getService>;
 type Follows = NonNullable<ServiceBody['follows']>;
 type WireState = Follows['failing'];
+
+const followed = { 'follows.checkIds': 'checks', 'follows.groupIds': 'check_groups' } as const;
 
 const stateOf = (state: WireState): ServiceState => state.toLowerCase() as ServiceState;
 const wireOf = (state: ServiceState): WireState => state.toUpperCase() as WireState;
@@ -37,10 +39,7 @@ async function replaceSources(
     .where('service_id', '=', serviceId)
     .execute();
   const { checkIds = [], groupIds = [] } = follows ?? {};
-  await refuseUnknownIds(db, accountId, [
-    ['follows.checkIds', 'checks', checkIds],
-    ['follows.groupIds', 'check_groups', groupIds],
-  ]);
+  await refuseUnknownIds(db, accountId, followed, { follows });
   const sources = [
     ...[...new Set(checkIds)].map((id) => ({ check_id: id, group_id: null })),
     ...[...new Set(groupIds)].map((id) => ({ check_id: null, group_id: id })),
@@ -53,7 +52,6 @@ async function replaceSources(
       )
       .execute();
   }
-  await selectChecksAgain(db, accountId);
 }
 
 export const pageServicesOf = (services: Services) =>
@@ -79,6 +77,7 @@ export const pageServicesOf = (services: Services) =>
             : shown && JSON.stringify(shown satisfies Override),
       };
     },
+    changing: (unit, { account_id: accountId }) => checksMayLeave(services, unit, accountId),
     async saved(unit, row, { follows }) {
       if (follows !== undefined) await replaceSources(unit, row, follows);
     },
@@ -114,8 +113,9 @@ export const pageServicesOf = (services: Services) =>
       });
     },
     async removing(unit, { account_id: accountId, id }) {
+      await checksMayLeave(services, unit, accountId);
+      await services.dropReferences(unit, accountId, 'services', id);
       await dropServiceReferences(unit, accountId, id);
-      await selectChecksAgain(unit, accountId);
     },
   });
 

@@ -160,7 +160,9 @@ test('deleted channels, people who left and an empty rotation are left out, and 
     rotation: { ...rotation, startDate: '2099-01-01', people: [bob] },
   });
   const check = await makeCheck(it.cp, [], by(policy));
-  await it.cp.api('DELETE', `/v1/alert-channels/${gone}`);
+  // Older builds left its id in the policy.
+  const { db } = it.cp.controlPlane.services;
+  await db.deleteFrom('alert_channels').where('id', '=', gone).execute();
   await leave(it, ann);
   await it.report([check], true);
   await it.wait(0);

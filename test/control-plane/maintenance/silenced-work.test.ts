@@ -173,7 +173,16 @@ test('a window warns of an owner who is never notified', async () => {
     [{}, undefined],
     [{ ownerAlertChannelIds: [channel.id] }, /never notified/],
     [{ statusPageVisibility: { autoEnd: false } }, /nobody is notified/],
-    [{ statusPageVisibility: { autoEnd: false }, ownerAlertChannelIds: [channel.id] }, undefined],
+    [{ statusPageVisibility: {} }, /^no status page shows it/],
+    [{ statusPageVisibility: { affectAllServices: true } }, undefined],
+    [{ statusPageVisibility: { affectAllServices: true, enabled: false } }, /^no status page/],
+    [
+      {
+        statusPageVisibility: { affectAllServices: true, autoEnd: false },
+        ownerAlertChannelIds: [channel.id],
+      },
+      undefined,
+    ],
   ] as const) {
     const { status, body } = await cp.api('POST', '/v1/maintenance-windows', {
       ...{ name: 'deploy', startsAt: iso(now), endsAt: iso(now + 60 * minute) },
