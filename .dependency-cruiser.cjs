@@ -35,7 +35,7 @@ module.exports = {
       to: {
         pathNot: [
           '^shared/',
-          '^node_modules/(zod|hpke|jsonpath-rfc9535|re2js|handlebars|moment|protobufjs|@bufbuild/protobuf)/',
+          '^node_modules/(zod|hpke|jsonpath-rfc9535|re2js|safe-stable-stringify|handlebars|moment|protobufjs|@bufbuild/protobuf)/',
         ],
       },
     },

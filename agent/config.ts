@@ -370,6 +370,12 @@ const settings = {
     meaning:
       'on lets the control plane end the encryption of results; without it, an agent that has encrypted goes on to encrypt for the last recipients',
   },
+  SIGNED_WORK_POLICY_FILE: {
+    schema: z.string().min(1, { error: 'must be the path of a file' }),
+    fallbackShown: 'all work is taken',
+    meaning:
+      'File with public keys and what work may do, in YAML or JSON; with it the agent runs only checks that one of these keys signed',
+  },
   HTTPS_PROXY: {
     schema: proxy,
     meaning:

@@ -88,6 +88,7 @@ export const folders: Readonly<Record<string, string>> = {
   AGENT_CHROMIUM_PATH: 'the operator',
   NODE_EXTRA_CA_CERTS: 'the operator',
   PROBE_CONFIG_FILE: 'the operator',
+  SIGNED_WORK_POLICY_FILE: 'the operator',
 };
 
 /** Commands, each with the name of its group. */

@@ -36,6 +36,8 @@ const catalogue = {
   CODE_BUNDLE_UNAVAILABLE: { retryable: true },
   /** The control plane has none for the check: a mistake in the check, not of the agent. */
   CODE_BUNDLE_NOT_FOUND: { retryable: false },
+  /** Nobody signed the work whom the policy of this agent names, or not as it came. */
+  WORK_REFUSED: { retryable: false },
   SCRUBBING_FAILED: { retryable: false },
   /** Packets are not kept at the moment; it mends itself. */
   CAPTURE_BROKEN: { retryable: true },

@@ -12,6 +12,7 @@ import { readCertificate } from '../net/read-certificate.ts';
 import { openTraces, type Traces } from '../observability/tracing/open-traces.ts';
 import { canRunCode, type RunnerRegistry, runnersFor } from '../runners/index.ts';
 import { runFolderOf } from '../script-host/work-folder.ts';
+import { SignedWork } from '../signed-work/signed-work.ts';
 import { version } from '../version.ts';
 import { AgentSession } from '../worker/agent-session.ts';
 import { CertificateWatch } from '../worker/certificate-watch.ts';
@@ -69,6 +70,13 @@ function openEncryption({ config, logger }: AgentParts, { clock, rawClock, damag
   return { recipients, encryption };
 }
 
+async function openSignedWork({ config, logger }: AgentParts, { clock }: Storage) {
+  const { SIGNED_WORK_POLICY_FILE: file, AGENT_DATA_DIR: directory } = config;
+  if (file === undefined) return null;
+  const options = { file, directory, clock, logger: logger.child({ subsystem: 'signed-work' }) };
+  return SignedWork.open(options);
+}
+
 function openExecutor(
   stack: AsyncDisposableStack,
   parts: AgentParts,
@@ -77,13 +85,14 @@ function openExecutor(
     runners: RunnerRegistry;
     code: Code;
     encryption: ResultEncryption;
+    signedWork: SignedWork | null;
     traces: Traces;
     isLinkUp(): boolean;
   },
 ) {
   const { config, logger, network } = parts;
   const { apiKey, clock, processTime, overload, outbox, metrics, client, spool } = storage;
-  const { runners, code, encryption, traces, isLinkUp } = wired;
+  const { runners, code, encryption, signedWork, traces, isLinkUp } = wired;
   const scriptingProblem = code === null ? 'AGENT_CHECK_TYPES names no type with code' : null;
   const ids = new RunIds();
   const leases = new LeaseBook();
@@ -93,6 +102,7 @@ function openExecutor(
   const executor = new Executor({
     clock,
     encryption,
+    signedWork,
     liveLogs,
     ids,
     runners,
@@ -216,8 +226,9 @@ export async function openSession(
   );
 
   const { recipients, encryption } = openEncryption(parts, storage);
+  const signedWork = await openSignedWork(parts, storage);
   const { ids, leases, executor, scriptingProblem } = openExecutor(stack, parts, storage, {
-    ...{ runners, code, encryption, traces },
+    ...{ runners, code, encryption, signedWork, traces },
     isLinkUp: () => loops.checkIns.state === 'up',
   });
   const scheduler = new Scheduler({
@@ -237,6 +248,15 @@ export async function openSession(
   const certificates = new CertificateWatch({
     clock,
     read: readCertificate,
+    mayFollow: async (checkId) => {
+      const check = scheduler.find(checkId);
+      if (signedWork === null || check === undefined) return signedWork === null;
+      const work = { check, location: session.location ?? '', environmentUrl: null };
+      return signedWork.admit(work).then(
+        () => true,
+        () => false,
+      );
+    },
     store: (entry) => outbox.put(entry),
     seen: outbox.seenCertificates(),
     logger: logger.child({ subsystem: 'certificates' }),
@@ -254,11 +274,13 @@ export async function openSession(
       send: (message) => sendMessage(message, storage.dispatcher),
     }),
   );
+  // It would send messages that nobody signed.
+  if (signedWork !== null) watch.take(null);
   const loops = openLoops(stack, parts, storage, {
     ...{ runners, code, executor, watch },
     onAnswer: (answer) => {
       session.answer(answer);
-      if (answer.watch !== undefined) watch.take(answer.watch);
+      if (answer.watch !== undefined && signedWork === null) watch.take(answer.watch);
       if (answer.lostUntil !== undefined) outbox.handInAgain(answer.lostUntil);
     },
   });
@@ -267,7 +289,17 @@ export async function openSession(
     ...{ encryption, scheduler, certificates, traces, ...loops },
     drainTimeoutMs: config.DRAIN_TIMEOUT_SECONDS * 1000,
   });
-  return { session, executor, scheduler, recipients, code, scriptingProblem, watch, ...loops };
+  return {
+    session,
+    executor,
+    scheduler,
+    recipients,
+    signedWork,
+    code,
+    scriptingProblem,
+    watch,
+    ...loops,
+  };
 }
 
 export type OpenSession = Awaited<ReturnType<typeof openSession>>;

@@ -26,7 +26,7 @@ export async function serveState(
 ) {
   const { config, logger, network } = parts;
   const { rawClock, clock, overload, startedAt, metrics, damages, outbox, key, spool } = storage;
-  const { session, executor, scheduler, recipients, code, scriptingProblem } = opened;
+  const { session, executor, scheduler, recipients, signedWork, code, scriptingProblem } = opened;
   const { checkIns, submitLoop, uploads, watch } = opened;
   metrics.outboxMaxBytes.set(config.OUTBOX_MAX_BYTES);
   setAbilities(metrics, network, code?.browsers ?? []);
@@ -50,6 +50,7 @@ export async function serveState(
             (text) => scrubber.text(text),
           ),
           ...watch.remarks,
+          ...signedWork?.remarks,
           ...describeSetAside(outbox.state(), clock.now()),
           ...(parts.log?.problem == null ? {} : { log: parts.log.problem }),
         }),

@@ -260,6 +260,17 @@ function fromAgentError(
   };
 }
 
+/** An agent error of which nothing of the check may be shown: it was not verified, or not scrubbed. */
+export function outcomeWithoutDefinition(
+  error: unknown,
+  check: AssignedCheck,
+  startedAt: number,
+  stoppedAt: number,
+): AttemptOutcome {
+  const nothing: JobLog = { setup: [], request: [], teardown: [] };
+  return fromAgentError(error, { ...check, definition: {} }, startedAt, stoppedAt, nothing);
+}
+
 const outcomeShape = resultSubmission
   .extend({
     isNetworkError: z.boolean(),
@@ -491,10 +502,10 @@ async function tryAttempt(
     };
   } catch (error) {
     // A file that cannot be scrubbed stays on the agent.
-    const nothing: JobLog = { setup: [], request: [], teardown: [] };
-    const withoutDefinition = { ...check, definition: {} };
-    const outcome = fromAgentError(error, withoutDefinition, startedAt, clock.now(), nothing);
-    return { outcome, isVoid: null };
+    return {
+      outcome: outcomeWithoutDefinition(error, check, startedAt, clock.now()),
+      isVoid: null,
+    };
   }
 }
 

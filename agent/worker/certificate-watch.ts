@@ -42,6 +42,8 @@ export interface CertificateWatchOptions {
     question: CertificateQuestion,
     how: { clock: Clock; signal: AbortSignal },
   ) => Promise<CertificateReading>;
+  /** False for a check that must not be followed. */
+  mayFollow?: (checkId: string) => Promise<boolean>;
   /** Stores a certificate until it is submitted. */
   store: (entry: OutboxEntry) => Promise<void>;
   /** From before a restart. */
@@ -172,10 +174,11 @@ export class CertificateWatch {
 
   async #look(watched: Watched): Promise<void> {
     const { clock, read, logger } = this.#options;
-    const question = [...watched.questions.values()].at(-1);
-    if (question === undefined) return;
+    const [checkId, question] = [...watched.questions].at(-1) ?? [];
+    if (checkId === undefined || question === undefined) return;
     let reading: CertificateReading;
     try {
+      if ((await this.#options.mayFollow?.(checkId)) === false) throw new Error('it is not signed');
       reading = await read(question, { clock, signal: this.#stopping.signal });
     } catch (error) {
       watched.dueAt = clock.now() + Math.min(hourMs, firstRetryMs * 2 ** watched.failures);

@@ -26,6 +26,7 @@ import { poolOf } from '../runners/index.ts';
 import {
   makeAttempt,
   outcomeWithoutAttempt,
+  outcomeWithoutDefinition,
   type Attempt,
   type AttemptOutcome,
   type AttemptTools,
@@ -34,6 +35,7 @@ import type { Cipher } from './cipher.ts';
 import { concludeAttempt, type EndedAttempt } from './conclude-attempt.ts';
 import { EvidenceBudget } from './evidence-budget.ts';
 import type { ResultEncryption, ResultEncrypter } from '../encryption/result-encryption.ts';
+import type { SignedWork } from '../signed-work/signed-work.ts';
 import type { LeaseBook } from './lease-book.ts';
 import type { LiveLogs } from './live-logs.ts';
 import type { Overload } from './overload.ts';
@@ -79,6 +81,8 @@ export interface ExecutorOptions extends AttemptTools {
   cipher: Cipher;
   /** Encrypts what results contain. */
   encryption: Pick<ResultEncryption, 'encrypterFor'>;
+  /** Lets only signed work through; null takes all. */
+  signedWork?: Pick<SignedWork, 'admit'> | null;
   /** The files of this result may follow it. */
   onStored: (submission: ResultSubmission) => void;
   /** The reason why a slot is missed that was due so many milliseconds ago. */
@@ -219,7 +223,9 @@ export class Executor {
   }
 
   #poolOf(check: AssignedCheck): PoolName {
-    const entry = this.#options.runners[check.type];
+    const { runners } = this.#options;
+    // A type may be called as a member that every object has.
+    const entry = Object.hasOwn(runners, check.type) ? runners[check.type] : undefined;
     return entry === undefined ? 'light' : poolOf(entry, check);
   }
 
@@ -265,7 +271,13 @@ export class Executor {
           : {}),
       };
       const { deadline } = evidence;
-      const measured = await makeAttempt(attempt, this.#tools, signal, { begin, deadline });
+      const admitted = await this.#admit(current, startedAt);
+      const measured =
+        'refusal' in admitted
+          ? admitted.refusal
+          : await makeAttempt({ ...attempt, ...admitted }, this.#tools, signal, {
+              ...{ begin, deadline },
+            });
       turn.end();
       // What was printed comes before the result.
       if (current.streamsLogs === true) await liveLogs?.finish(current.runId);
@@ -285,6 +297,20 @@ export class Executor {
       await this.#conclude(ended, encrypter);
     } finally {
       turn.end();
+    }
+  }
+
+  /** The check as it may run, or the outcome of one that may not. */
+  async #admit(
+    { check, runLocation: location, environmentUrl }: Run,
+    startedAt: number,
+  ): Promise<{ check: AssignedCheck } | { refusal: AttemptOutcome }> {
+    const { signedWork = null, clock } = this.#options;
+    if (signedWork === null) return { check };
+    try {
+      return { check: await signedWork.admit({ check, location, environmentUrl }) };
+    } catch (error) {
+      return { refusal: outcomeWithoutDefinition(error, check, startedAt, clock.now()) };
     }
   }
 

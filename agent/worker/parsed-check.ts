@@ -3,8 +3,8 @@ import type {
   AgentCheckType,
   CheckDefinition,
 } from '@monitor/shared/contract/checks/check-type.ts';
+import { definitionSchemaOf } from '@monitor/shared/contract/checks/definition-schema.ts';
 import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
-import { z } from 'zod';
 import { AgentError } from '../errors.ts';
 import type { RunnerEntry, RunnerRegistry } from '../runners/index.ts';
 
@@ -17,19 +17,6 @@ export interface ParsedCheck {
 
 const parsed = new WeakMap<AssignedCheck, ParsedCheck | AgentError>();
 
-/** Schemas are compiled when they are first used: once for a type, not for each of its checks. */
-const schemas = new Map<AgentCheckType, z.ZodObject>();
-
-function schemaOf(type: AgentCheckType): z.ZodObject {
-  const { shape } = type.create;
-  const known = schemas.get(type);
-  if (known !== undefined) return known;
-  const fields = type.definitionKeys.map((key) => [key, shape[key]]);
-  const schema = z.object(Object.fromEntries(fields));
-  schemas.set(type, schema);
-  return schema;
-}
-
 function parse(check: AssignedCheck, runners: RunnerRegistry): ParsedCheck {
   const type = findAgentType(check.type);
   const entry = Object.hasOwn(runners, check.type) ? runners[check.type] : undefined;
@@ -39,7 +26,7 @@ function parse(check: AssignedCheck, runners: RunnerRegistry): ParsedCheck {
       `this agent cannot run checks of type ${check.type}; update the agent or use an image that can`,
     );
   }
-  const result = schemaOf(type).safeParse(check.definition);
+  const result = definitionSchemaOf(type).safeParse(check.definition);
   if (!result.success) {
     const [issue] = result.error.issues;
     throw new AgentError(

@@ -7,9 +7,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type {
   AssignedCertificate,
   AssignedCheck,
-  EnvironmentEntry,
   LearnedScript,
-  NamedScript,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type {
   CheckTypeDefinition,
@@ -22,15 +20,12 @@ import {
 } from '@monitor/shared/contract/checks/index.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
-import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
 import { fromFlag } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
-import type { ClientCertificatesTable, SnippetsTable } from './tables.ts';
+import type { ClientCertificatesTable } from './tables.ts';
 import { isEncryptedVariable, mapCredentials } from '../core/decide/credentials.ts';
-import { certificateTargetOf } from './decide/certificate-target.ts';
-import { mergeVariables } from './decide/group-settings.ts';
-import { mentionedSnippets } from './decide/mentioned-snippets.ts';
+import { assembledWork, type AccountWork } from './decide/assembled-work.ts';
 import { accountSettingsOf } from '../accounts/index.ts';
 import { groupFieldsOf, type GroupRow } from './check-groups/store.ts';
 import { toAssigned, type CheckFields, type CheckRow } from './store.ts';
@@ -39,12 +34,9 @@ import { effectiveFields, groupAmong, groupsOf } from './effective-check.ts';
 import { learnedScriptsOf } from './learned-scripts.ts';
 
 /** The settings that checks inherit from an account, read once for many checks. */
-interface Inheritance {
-  variables: EnvironmentVariable[];
-  runtimeId: string | null;
+interface Inheritance extends AccountWork {
   detectSecrets: boolean;
   groups: ReadonlyMap<number, GroupRow>;
-  snippets: ReadonlyMap<number, Selectable<SnippetsTable>>;
   certificates: Selectable<ClientCertificatesTable>[];
   learned: ReadonlyMap<string, LearnedScript>;
 }
@@ -98,55 +90,6 @@ async function inheritanceOf(
   };
 }
 
-function scriptsOf(
-  where: string,
-  snippet: Selectable<SnippetsTable> | undefined,
-  local: unknown,
-): NamedScript[] {
-  return [
-    ...(snippet === undefined
-      ? []
-      : [{ name: `${where} (snippet "${snippet.name}")`, source: snippet.script }]),
-    ...(typeof local === 'string' && local.trim() !== '' ? [{ name: where, source: local }] : []),
-  ];
-}
-
-/** Setup scripts run from the outside in (group, check), teardown scripts from the inside out. */
-function requestScripts(
-  fields: CheckFields,
-  group: GroupRow | undefined,
-  { snippets }: Inheritance,
-): Pick<AssignedCheck, 'setupScripts' | 'teardownScripts'> {
-  const outer: Record<string, unknown> = group === undefined ? {} : { ...groupFieldsOf(group) };
-  const part = (
-    where: string,
-    holder: Record<string, unknown>,
-    id: 'setupSnippetId' | 'tearDownSnippetId',
-    local: 'localSetupScript' | 'localTearDownScript',
-  ): NamedScript[] => scriptsOf(where, snippets.get(Number(holder[id])), holder[local]);
-  return {
-    setupScripts: [
-      ...part('group setup script', outer, 'setupSnippetId', 'localSetupScript'),
-      ...part('setup script', fields, 'setupSnippetId', 'localSetupScript'),
-    ],
-    teardownScripts: [
-      ...part('teardown script', fields, 'tearDownSnippetId', 'localTearDownScript'),
-      ...part('group teardown script', outer, 'tearDownSnippetId', 'localTearDownScript'),
-    ],
-  };
-}
-
-/** The texts of a check that may import snippets. */
-function sourcesOf(fields: CheckFields, scripts: readonly NamedScript[]): string[] {
-  const dependencies = (fields['dependencies'] ?? []) as { content: string }[];
-  const script = fields['script'];
-  return [
-    ...scripts.map(({ source }) => source),
-    ...(typeof script === 'string' ? [script] : []),
-    ...dependencies.map(({ content }) => content),
-  ];
-}
-
 /**
  * The certificates for the host of a URL, or all of them when a template names the host. An http
  * URL gets the certificates of the https URL on the same host, because of redirects.
@@ -186,30 +129,10 @@ export async function checkAssembly(
   const { accountId } = place;
   const inheritance = await inheritanceOf(services, place, rows);
   const { secrets } = services;
-  const open = ({ key, value, secret, locked }: EnvironmentVariable): EnvironmentEntry => ({
-    key,
-    value: isEncryptedVariable({ secret, locked })
+  const open = ({ value, secret, locked }: EnvironmentVariable): string =>
+    isEncryptedVariable({ secret, locked })
       ? secrets.decryptStored(value ?? '', accountId)
-      : (value ?? ''),
-    secret: isSecretVariable({ key, secret }),
-  });
-
-  const environmentOf = (
-    type: CheckTypeDefinition,
-    fields: CheckFields,
-    group: GroupRow | undefined,
-  ): EnvironmentEntry[] => {
-    const groupFields = group === undefined ? null : groupFieldsOf(group);
-    const merged = mergeVariables(
-      inheritance.variables,
-      groupFields?.environmentVariables,
-      fields['environmentVariables'] as EnvironmentVariable[] | null | undefined,
-    );
-    if (type.variables === 'secrets') return merged.filter(isSecretVariable).map(open);
-    const baseUrl = groupFields?.apiCheckDefaults?.url;
-    const given = merged.map(open);
-    return baseUrl ? [{ key: 'GROUP_BASE_URL', value: baseUrl, secret: false }, ...given] : given;
-  };
+      : (value ?? '');
 
   const certificatesFor = (type: CheckTypeDefinition, fields: CheckFields): AssignedCertificate[] =>
     chosenCertificates(type.clientCertificates(fields), inheritance.certificates).map((row) => ({
@@ -225,12 +148,6 @@ export async function checkAssembly(
     const type: CheckTypeDefinition = checkTypes[row.type as CheckType];
     const group = groupAmong(row, inheritance.groups);
     const fields = effectiveFields(row, group);
-    const scripts =
-      type.runtime === 'with-scripts'
-        ? requestScripts(fields, group, inheritance)
-        : { setupScripts: [], teardownScripts: [] };
-    const runsCode =
-      type.runtime === 'always' || scripts.setupScripts.length + scripts.teardownScripts.length > 0;
     return {
       ...toAssigned(
         row,
@@ -238,25 +155,15 @@ export async function checkAssembly(
         scheduleFrom,
         proxyUrl,
       ),
-      environment: environmentOf(type, fields, group),
-      runtimeId: runsCode
-        ? ((fields['runtimeId'] ?? inheritance.runtimeId) as string | null)
-        : null,
-      ...scripts,
-      snippets: runsCode
-        ? mentionedSnippets(
-            sourcesOf(fields, [...scripts.setupScripts, ...scripts.teardownScripts]),
-            [...inheritance.snippets.values()].map(({ name, script }) => ({
-              name,
-              source: script,
-            })),
-          )
-        : [],
+      ...assembledWork(
+        { type, fields, group: group === undefined ? null : groupFieldsOf(group) },
+        inheritance,
+        open,
+      ),
       clientCertificates: certificatesFor(type, fields),
       detectSecrets: inheritance.detectSecrets,
       learnedScript: inheritance.learned.get(row.id) ?? null,
       pauses: [],
-      certificateTarget: certificateTargetOf(type, fields),
     };
   };
 }

@@ -16,6 +16,7 @@ import { presentCheck, presentChecks } from './effective-check.ts';
 import { checkWarnings } from './check-warnings.ts';
 import { createCheck, deleteCheck, updateCheck } from './save-check.ts';
 import type { Services } from '../core/services.ts';
+import { signedPart } from './signatures.ts';
 import { findCheck, listChecks, type CheckFilter, type CheckRow } from './store.ts';
 
 interface TypedInput {
@@ -127,6 +128,12 @@ export function checkHandlers(services: Services): Handlers<typeof checkRoutes> 
       const row = await findCheck(services.db, principal.accountId, params.id);
       if (row === undefined || row.is_trial === 2) throw notFound('check', params.id);
       return (await presentCheck(services, row, { role: principal.role, ...query })) as never;
+    },
+
+    getSignedPart: async ({ params, query }, { principal }) => {
+      const row = await findCheck(services.db, principal.accountId, params.id);
+      if (row === undefined || row.is_trial === 2) throw notFound('check', params.id);
+      return signedPart(services, row, query.version);
     },
 
     updateCheck: async ({ params, body }, call) => {

@@ -5,6 +5,7 @@ import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
+import type { WorkSignature } from '@monitor/shared/contract/work-signature.ts';
 import {
   checkTypes,
   findAgentType,
@@ -78,6 +79,8 @@ export interface ScheduledFields {
   privateLocations: string[] | null;
   retryStrategy: RetryStrategy | 'FALLBACK' | null;
   doubleCheck: boolean;
+  /** Absent from checks of earlier versions. */
+  signature?: WorkSignature | null;
 }
 
 /** All wire fields of a stored check except those only responses have. */
@@ -190,8 +193,10 @@ export function toAssigned(
   | 'retryStrategy'
   | 'definition'
   | 'proxyUrl'
+  | 'signature'
 > {
-  const { retryStrategy, doubleCheck, runParallel } = fields as unknown as ScheduledFields;
+  const { retryStrategy, doubleCheck, runParallel, signature } =
+    fields as unknown as ScheduledFields;
   const type = checkTypes[row.type as CheckType];
   return {
     id: row.id,
@@ -207,6 +212,7 @@ export function toAssigned(
     retryStrategy: type.isRetried ? effectiveRetryStrategy({ retryStrategy, doubleCheck }) : null,
     definition: Object.fromEntries(type.definitionKeys.map((key) => [key, fields[key]])),
     proxyUrl,
+    ...(signature == null ? {} : { signature }),
   };
 }
 

@@ -11,6 +11,7 @@ import { artifactType, missedReason, resultType, submittedResults } from './chec
 import { pathId } from './primitives.ts';
 import { protocolVersion } from './protocol-version.ts';
 import { defineRoutes, get, post, put } from './route.ts';
+import { workSignature } from './work-signature.ts';
 
 export { oldestProtocol, protocolVersion } from './protocol-version.ts';
 /** The header with the protocol version of an agent. */
@@ -126,6 +127,8 @@ export const assignedCheck = z.object({
    */
   pauses: z.array(pause).default([]),
   certificateTarget: certificateTarget.nullable().default(null),
+  /** For agents that run only signed work; absent for a check that nobody signed. */
+  signature: workSignature.exactOptional(),
 });
 export type AssignedCheck = z.output<typeof assignedCheck>;
 

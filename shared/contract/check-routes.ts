@@ -7,10 +7,12 @@ import {
   pathId,
   queryBoolean,
   queryInstant,
+  queryInteger,
   queryList,
   timestamp,
 } from './primitives.ts';
 import { defineRoute, defineRoutes, get, post, put, remove } from './route.ts';
+import { maxSignatureVersion, signedPart } from './work-signature.ts';
 
 const tag = 'Checks';
 const byId = z.object({ id: pathId });
@@ -190,6 +192,18 @@ export const checkRoutes = defineRoutes(tag, {
       applyGroupSettings: queryBoolean.default(false),
     }),
     response: anyCheck,
+  }),
+  getSignedPart: get('/v1/checks/{id}/signed-part', 'Read what is to be signed of a check', {
+    description:
+      'For locations whose agents run only signed work. Who signs what a control plane shows trusts it: read it first.',
+    role: 'READ_WRITE',
+    params: byId,
+    query: z.object({
+      version: queryInteger(1, maxSignatureVersion)
+        .exactOptional()
+        .meta({ description: 'Of a new signature; without it, that of the present one, or now' }),
+    }),
+    response: signedPart,
   }),
   updateCheck: put('/v1/checks/{id}', 'Change a check of any type', {
     description: 'The fields are those of the update of its type; `checkType` cannot change.',

@@ -10,6 +10,7 @@ import {
   severity,
   timestamp,
 } from './primitives.ts';
+import { workSignature } from './work-signature.ts';
 
 /** Spec: Check, `frequency` in minutes. 0 means sub-minute, see `frequencyOffset`. */
 export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
@@ -143,6 +144,7 @@ export const scheduledCheckFields = {
   runParallel: z.boolean().default(false),
   frequency: frequency.default(10),
   frequencyOffset: z.int().min(1).exactOptional(),
+  signature: workSignature.nullable().meta({ example: null }).default(null),
 };
 
 /**

@@ -5,6 +5,11 @@ import { defineRoutes, post } from './route.ts';
 /** Limit of a bundle in compressed bytes. */
 export const maxCodeBundleBytes = 157_286_400;
 
+/** Bundles that were uploaded here are named after what they hold: the SHA-256 in hex. */
+export function digestOfBundle(path: string): string | undefined {
+  return /^bundles\/([0-9a-f]{64})\.tgz$/.exec(path)?.[1];
+}
+
 export const codeBundle = z
   .object({
     codeBundlePath: z.string().meta({ description: 'For `codeBundlePath` of a suite' }),

@@ -358,7 +358,7 @@ export const sections: readonly Section[] = [
     requests: checkOperations,
     responses: checkOperations,
     // Our own, and only where something is missing.
-    further: ['warnings'],
+    further: ['warnings', 'signature'],
     table: [
       field('name string required always', { sample: 'renamed' }),
       field('id string always in response'),

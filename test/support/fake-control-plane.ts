@@ -101,6 +101,8 @@ export class FakeControlPlane implements AsyncDisposable {
   readonly checks = new Map<string, AssignedCheck>();
   /** Who can read results, as each answer to a check-in says it. */
   resultKeys: string[] = [];
+  /** What agents are to do while it is away. */
+  watch: CheckInAnswer['watch'] = undefined;
   lostLeases = new Set<string>();
   /** How often each route misbehaved. */
   readonly misbehaved = new Map<RouteName, number>();
@@ -388,8 +390,9 @@ export class FakeControlPlane implements AsyncDisposable {
           const revisions = new Map([...this.checks].map(([id, check]) => [id, check.revision]));
           this.#told.set(request.agentId, { snapshot: news.snapshot, revisions });
         }
-        const { resultKeys } = this;
-        return { ...news, resultKeys, serverTime: { receivedAt, sentAt: this.#now() } };
+        const { resultKeys, watch } = this;
+        const serverTime = { receivedAt, sentAt: this.#now() };
+        return { ...news, resultKeys, serverTime, ...(watch !== undefined && { watch }) };
       }
       await this.#changedWithin(remainingMs);
     }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { digestOfBundle } from '@monitor/shared/contract/code-bundle.ts';
 import { AgentError } from '../../errors.ts';
 import type { RunnerContext } from '../runner.ts';
 import type { SuiteSettings } from './settings.ts';
@@ -11,11 +12,6 @@ async function sha256Of(file: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
   return hash.digest('hex');
-}
-
-/** Bundles that were uploaded here are named after what they hold. */
-function digestInPath(path: string): string | undefined {
-  return /^bundles\/([0-9a-f]{64})\.tgz$/.exec(path)?.[1];
 }
 
 async function download(context: RunnerContext, file: string): Promise<void> {
@@ -39,7 +35,7 @@ export async function fetchBundle(
   file: string,
 ): Promise<{ digest: string; sizeBytes: number }> {
   await download(context, file);
-  const named = digestInPath(settings.codeBundlePath);
+  const named = digestOfBundle(settings.codeBundlePath);
   const digest = await sha256Of(file);
   if (named !== undefined && named !== digest) {
     throw new AgentError(

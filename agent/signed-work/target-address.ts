@@ -1,0 +1,36 @@
+/** Where a check connects to, as far as it is known before its run. Pure. */
+import { HttpUrl } from '@monitor/shared/http-url.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+
+/** `own`: scripts and prompts choose by themselves, and the resolver of this machine is nobody's choice. */
+export type TargetAddress = { host: string; port: number } | 'own' | 'unknown';
+
+const hasTemplate = (text: string): boolean => text.includes('{{');
+
+function addressOfUrl(url: string): TargetAddress {
+  // Variables of a path or a query come after the host.
+  const [authority] = /^https?:[\\/]+[^\\/?#]*/i.exec(url) ?? [];
+  if (authority === undefined || hasTemplate(authority) || !HttpUrl.canParse(url)) return 'unknown';
+  const { hostname, port, protocol } = new HttpUrl(url);
+  const usual = protocol === 'https:' ? 443 : 80;
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? usual : Number(port) };
+}
+
+export function targetAddressOf(type: string, definition: Record<string, unknown>): TargetAddress {
+  const { request } = definition;
+  if (!isFields(request)) return 'own';
+  if (type === 'DNS') {
+    const { nameServer, port } = request;
+    if (typeof nameServer !== 'string' || nameServer === '') return 'own';
+    return { host: nameServer.replace(/^\[|\]$/g, ''), port: Number(port ?? 53) };
+  }
+  const {
+    url,
+    hostname = url,
+    port,
+  } = isFields(request['sslConfig']) ? request['sslConfig'] : request;
+  if (typeof hostname !== 'string') return 'unknown';
+  if (/^https?:/i.test(hostname) || type === 'URL' || type === 'API') return addressOfUrl(hostname);
+  if (hasTemplate(`${hostname}${String(port)}`)) return 'unknown';
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port ?? 0) };
+}

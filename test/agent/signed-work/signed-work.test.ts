@@ -1,0 +1,359 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import {
+  assignedCheck as schema,
+  job,
+  type AssignedCheck,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import { definitionSchemaOf } from '@monitor/shared/contract/checks/definition-schema.ts';
+import { findAgentType, checkTypes } from '@monitor/shared/contract/checks/index.ts';
+import {
+  readsVariables,
+  signedPartOf,
+  unsignedFields,
+  unsignedJobFields,
+} from '@monitor/shared/signed-work/signed-part.ts';
+import { AgentError } from '../../../agent/errors.ts';
+import { SignedWork } from '../../../agent/signed-work/signed-work.ts';
+import { selfSigned } from '../../support/certificates.ts';
+import { silent } from '../../support/in-process.ts';
+import { assignedCheck } from '../../support/plain.ts';
+import { makeSigningKey, signedCheck } from '../../support/signing.ts';
+import { temporaryFolder } from '../../support/system.ts';
+
+const bundle = `bundles/${'a'.repeat(64)}.tgz`;
+const certificateTarget = { host: 'a.example', port: 443, servername: 'a.example' };
+
+/** A check of a type with everything that it can have. */
+function fullCheck(name: string): AssignedCheck {
+  const type = findAgentType(name);
+  assert.ok(type !== undefined);
+  const own = name === 'PLAYWRIGHT' ? { codeBundlePath: bundle } : {};
+  const dependencies = [{ path: 'lib.js', content: 'export {}' }];
+  const { create } = type;
+  const body = create.parse({
+    ...{ name: 'shop', ...type.sample, ...own },
+    ...('dependencies' in create.shape && { dependencies }),
+    ...('playwrightConfig' in create.shape && { playwrightConfig: { use: { locale: 'de' } } }),
+  });
+  const code = (names: string) => [{ name: names, source: `await 0; // ${names}` }];
+  return assignedCheck({
+    ...{ type: name, name: 'shop', locations: ['here', 'there'], runtimeId: '2026.04' },
+    definition: Object.fromEntries(type.definitionKeys.map((key) => [key, body[key]])),
+    environment: [
+      { key: 'BASE', value: 'https://a.example', secret: false },
+      { key: 'PASSWORD', value: 'hunter2', secret: true },
+    ],
+    ...{ setupScripts: code('setup'), teardownScripts: code('teardown'), snippets: code('shared') },
+    certificateTarget,
+  });
+}
+
+async function open(
+  policy: Record<string, unknown> = {},
+  { before = () => {} }: { before?: (folder: string) => void } = {},
+) {
+  const folder = temporaryFolder();
+  const anna = makeSigningKey(folder.path);
+  const file = join(folder.path, 'policy.yaml');
+  const write = (content: Record<string, unknown>): void => {
+    const keys = [{ name: 'anna', key: anna.publicKey }];
+    writeFileSync(file, JSON.stringify({ keys, ...content }));
+  };
+  write(policy);
+  before(folder.path);
+  const options = { file, directory: folder.path, clock: { now: () => 7 }, logger: silent };
+  const start = () => SignedWork.open(options);
+  return {
+    ...{ folder, anna, file, write, start, signedWork: await start() },
+    [Symbol.dispose]() {
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+const work = (check: AssignedCheck, location = 'here', environmentUrl: string | null = null) => ({
+  ...{ check, location, environmentUrl },
+});
+
+/** The reason of a refusal; null for work that is let through. */
+async function refusal(
+  signedWork: SignedWork,
+  ...of: Parameters<typeof work>
+): Promise<string | null> {
+  try {
+    await signedWork.admit(work(...of));
+    return null;
+  } catch (error) {
+    assert.ok(error instanceof AgentError, String(error));
+    assert.equal(error.code, 'WORK_REFUSED');
+    return error.message;
+  }
+}
+
+type Path = readonly (string | number)[];
+
+/** Every leaf of a value, changed a little, and every list and object with something more. */
+function* changesOf(value: unknown, path: Path = []): Generator<[Path, unknown]> {
+  if (Array.isArray(value)) {
+    yield [
+      path,
+      [...(value as unknown[]), ...(value.length === 0 ? ['x'] : [value[0] as unknown])],
+    ];
+    if (value.length > 0) yield [path, value.slice(1)];
+    for (const [at, inner] of value.entries()) yield* changesOf(inner, [...path, at]);
+  } else if (typeof value === 'object' && value !== null) {
+    yield [path, null];
+    for (const [name, inner] of Object.entries(value)) yield* changesOf(inner, [...path, name]);
+  } else if (typeof value === 'string') {
+    yield [path, `${value}x`];
+    yield [path, value === '' ? null : ''];
+  } else if (typeof value === 'number') {
+    yield [path, value + 1];
+    yield [path, String(value)];
+  } else if (typeof value === 'boolean') yield [path, !value];
+  else {
+    yield [path, 'x'];
+    yield [path, 1];
+    yield [path, true];
+  }
+}
+
+function withChange(value: unknown, [step, ...rest]: Path, next: unknown): unknown {
+  if (step === undefined) return next;
+  const copy: unknown = structuredClone(value);
+  const inner = (copy as Record<string | number, unknown>)[step];
+  (copy as Record<string | number, unknown>)[step] = withChange(inner, rest, next);
+  return copy;
+}
+
+const agentTypes = Object.keys(checkTypes).filter((type) => findAgentType(type) !== undefined);
+const signedFields = Object.keys(schema.shape).filter((name) => !(name in unsignedFields));
+
+test('each field of a check and of a job is covered, or stands on the list of those that change nothing', () => {
+  const text = signedPartOf(fullCheck('API'), { version: 1 }) ?? '';
+  // The names under which they are signed.
+  const names: Record<string, string> = {
+    id: 'checkId',
+    type: 'checkType',
+    environment: 'variables',
+  };
+  for (const field of signedFields) assert.ok(text.includes(`"${names[field] ?? field}":`), field);
+  assert.deepEqual(
+    new Set([...Object.keys(unsignedJobFields), 'check']),
+    new Set(Object.keys(job.shape)),
+  );
+});
+
+for (const type of agentTypes) {
+  test(`a signed ${type} check runs, and with any field changed it does not`, async () => {
+    using stage = await open();
+    const { signedWork, anna } = stage;
+    const check = await signedCheck(fullCheck(type), anna);
+    const admitted = await signedWork.admit(work(check));
+    assert.deepEqual(admitted, check);
+    let tried = 0;
+    for (const field of signedFields as (keyof AssignedCheck)[]) {
+      for (const [path, next] of changesOf(check[field])) {
+        const changed = { ...check, [field]: withChange(check[field], path, next) };
+        const isRead = schema.safeParse(changed);
+        // The agent does not take in what its protocol does not have.
+        if (!isRead.success) continue;
+        const same = isRunAlike(isRead.data, check);
+        const said = await refusal(signedWork, isRead.data);
+        assert.equal(said === null, same, `${field}.${path.join('.')} = ${JSON.stringify(next)}`);
+        tried += 1;
+      }
+    }
+    assert.ok(tried > 25, String(tried));
+    for (const field of Object.keys(unsignedFields) as (keyof AssignedCheck)[]) {
+      // The policy decides about these two.
+      if (['signature', 'proxyUrl', 'clientCertificates'].includes(field)) continue;
+      for (const [path, next] of changesOf(check[field])) {
+        const changed = { ...check, [field]: withChange(check[field], path, next) };
+        const isRead = schema.safeParse(changed);
+        if (isRead.success) assert.equal(await refusal(signedWork, isRead.data), null, field);
+      }
+    }
+  });
+}
+
+/** Whether a change leaves the run as it is: locations may come in another order, and defaults may be left out. */
+function isRunAlike(changed: AssignedCheck, check: AssignedCheck): boolean {
+  const type = findAgentType(changed.type);
+  if (type === undefined || changed.type !== check.type) return false;
+  const facts = (one: AssignedCheck) => {
+    const definition = definitionSchemaOf(type).safeParse(one.definition);
+    const variables = one.environment.filter(({ key }) =>
+      check.environment.some((known) => known.key === key),
+    );
+    return {
+      ...{ id: one.id, accountId: one.accountId, name: one.name, runtimeId: one.runtimeId },
+      ...{ locations: [...new Set(one.locations)], definition: definition.data ?? NaN },
+      ...{ setup: one.setupScripts, teardown: one.teardownScripts, snippets: one.snippets },
+      certificateTarget: one.certificateTarget,
+      // The value of a secret is the control plane's.
+      variables: readsVariables(type.type)
+        ? variables.map((entry) => (entry.secret ? { ...entry, value: '' } : entry))
+        : [],
+    };
+  };
+  return JSON.stringify(facts(changed)) === JSON.stringify(facts(check));
+}
+
+test('a run sees only the variables that were signed, and nothing that an agent learned elsewhere', async () => {
+  using stage = await open();
+  const { signedWork, anna } = stage;
+  const signed = await signedCheck(fullCheck('BROWSER'), anna);
+  const more = {
+    ...signed,
+    environment: [
+      ...signed.environment,
+      { key: 'NODE_OPTIONS', value: '--import /x', secret: false },
+    ],
+    learnedScript: { promptHash: 'x', script: '[]' },
+    detectSecrets: false,
+  };
+  const admitted = await signedWork.admit(work(more));
+  assert.deepEqual(admitted, signed);
+  // Twice the same name: the last one would count.
+  const [base, ...others] = signed.environment;
+  const twice = [base, ...others, { ...base, value: 'https://evil.example' }];
+  assert.match(
+    (await refusal(signedWork, { ...signed, environment: twice as never })) ?? '',
+    /is not what "anna" signed/,
+  );
+});
+
+test('a signature of another check, key, place or namespace, or none, is refused with its reason', async () => {
+  using stage = await open();
+  const { signedWork, anna, folder } = stage;
+  const check = fullCheck('URL');
+  const signed = await signedCheck(check, anna);
+  const other = await signedCheck(fullCheck('URL'), anna);
+  const stranger = makeSigningKey(folder.path);
+  const { signature: mine, ...bare } = signed;
+  assert.ok(mine !== undefined);
+  const cases: [AssignedCheck, RegExp][] = [
+    [bare, /has no signature/],
+    [{ ...signed, ...(other.signature && { signature: other.signature }) }, /is not what "anna"/],
+    [await signedCheck(check, stranger), /the key SHA256:\S+, which the policy does not name/],
+    [await signedCheck(check, anna, { namespace: 'file' }), /was made for "file"/],
+    [{ ...signed, signature: { ...mine, version: 2 } }, /is not what "anna"/],
+    [{ ...signed, signature: { ...mine, variables: ['BASE'] } }, /is not what "anna"/],
+    [{ ...signed, type: 'TELEPATHY' }, /cannot read the check/],
+    [{ ...signed, type: 'API' }, /is not what "anna" signed|cannot read the check/],
+  ];
+  for (const [given, reason] of cases)
+    assert.match((await refusal(signedWork, given)) ?? '', reason);
+  assert.match((await refusal(signedWork, signed, 'elsewhere')) ?? '', /not for elsewhere/);
+  const preview = await refusal(signedWork, signed, 'here', 'https://evil.example');
+  assert.match(preview ?? '', /ENVIRONMENT_URL/);
+  assert.equal(await refusal(signedWork, signed), null);
+  assert.match(signedWork.remarks['signedWork'] ?? '', /10 runs were refused/);
+});
+
+test('an older version is refused once a newer one was seen, also after a restart and a torn line', async () => {
+  using stage = await open();
+  const { anna, folder } = stage;
+  const check = fullCheck('URL');
+  const first = await signedCheck(check, anna, { version: 1 });
+  const second = await signedCheck({ ...check, name: 'new' }, anna, { version: 2 });
+  const twin = await signedCheck({ ...check, name: 'twin' }, anna, { version: 2 });
+  assert.equal(await refusal(stage.signedWork, first), null);
+  assert.equal(await refusal(stage.signedWork, second), null);
+  assert.match(
+    (await refusal(stage.signedWork, first)) ?? '',
+    /a newer one of this check was seen/,
+  );
+  const file = join(folder.path, 'signed-versions.jsonl');
+  writeFileSync(file, '["torn', { flag: 'a' });
+  for (let restart = 0; restart < 2; restart += 1) {
+    const again = await stage.start();
+    assert.notEqual(await refusal(again, first), null);
+    assert.notEqual(await refusal(again, twin), null);
+    assert.equal(await refusal(again, second), null);
+  }
+});
+
+test('the policy limits targets, types, secrets, proxies, certificates and the age of signatures', async () => {
+  using stage = await open();
+  const { anna, signedWork } = stage;
+  const pair = await selfSigned({ host: 'client', validForDays: 1 });
+  const { fingerprint256 } = new X509Certificate(pair.cert);
+  const url = await signedCheck(fullCheck('URL'), anna, { version: Date.parse('2026-11-01') });
+  const browser = await signedCheck(fullCheck('BROWSER'), anna);
+  const api = fullCheck('API');
+  const request = {
+    ...(api.definition['request'] as object),
+    url: 'https://{{BASE}}/',
+  };
+  const templated = await signedCheck({ ...api, definition: { ...api.definition, request } }, anna);
+  const proxied = { ...url, proxyUrl: 'http://user:password@proxy.example:3128' };
+  const certificates = [{ host: 'a', ca: null, passphrase: null, ...pair }];
+  const mutual = { ...url, clientCertificates: certificates };
+  const cases: [policy: Record<string, unknown>, AssignedCheck, RegExp | null][] = [
+    [{ targets: ['.example'] }, url, null],
+    [{ targets: ['10.0.0.0/8', 'b.example'] }, url, /does not allow the target a.example/],
+    [{ targets: ['a.example:444'] }, url, /does not allow the target a.example/],
+    [{ targets: ['.example'] }, templated, /depends on variables/],
+    [{}, templated, null],
+    [{ checkTypes: ['URL'] }, url, null],
+    [{ checkTypes: ['TCP'] }, url, /does not allow checks of type URL/],
+    [{ secrets: ['PASSWORD'] }, browser, null],
+    [{ secrets: [] }, browser, /does not allow the secret PASSWORD/],
+    [{ proxies: ['proxy.example:3128'] }, proxied, null],
+    [{}, proxied, /does not name the proxy proxy.example:3128/],
+    [{ certificates: [fingerprint256] }, mutual, null],
+    [{}, mutual, /does not name the client certificate for a/],
+    [{ notBefore: '2026-10-31T00:00:00Z' }, url, null],
+    [{ notBefore: '2026-11-02T00:00:00Z' }, url, /before the notBefore/],
+  ];
+  for (const [policy, check, reason] of cases) {
+    stage.write(policy);
+    const said = await refusal(signedWork, check);
+    if (reason === null) assert.equal(said, null, JSON.stringify(policy));
+    else assert.match(said ?? '', reason);
+  }
+});
+
+test('a policy that cannot be read refuses everything until it can, and one with an unknown field ends the start', async () => {
+  using stage = await open();
+  const { anna, signedWork, file } = stage;
+  const check = await signedCheck(fullCheck('URL'), anna);
+  assert.equal(await refusal(signedWork, check), null);
+  for (const spoil of [
+    () => {
+      rmSync(file);
+    },
+    () => {
+      writeFileSync(file, 'keys: [');
+    },
+    () => {
+      stage.write({ target: ['a.example'] });
+    },
+    () => {
+      stage.write({ keys: [] });
+    },
+  ]) {
+    spoil();
+    assert.match((await refusal(signedWork, check)) ?? '', /it refuses everything/);
+    stage.write({});
+    assert.equal(await refusal(signedWork, check), null);
+  }
+  const problems: [Record<string, unknown>, RegExp][] = [
+    [{ target: ['a.example'] }, /Unrecognized key: "target"/],
+    [{ keys: [{ name: 'x', key: 'ssh-dss AAAA' }] }, /the key "x" must be a line/],
+    [{ targets: ['https://a.example'] }, /must be names/],
+    [{ certificates: ['abc'] }, /must be a SHA-256/],
+  ];
+  for (const [policy, reason] of problems) {
+    stage.write(policy);
+    await assert.rejects(stage.start(), { code: 'CONFIG_INVALID', message: reason });
+  }
+  rmSync(file);
+  assert.match((await refusal(await stage.start(), check)) ?? '', /it refuses everything/);
+});
