@@ -20,12 +20,13 @@ import {
   windowsFromRows,
 } from './maintenance-windows/store.ts';
 import {
+  completeFields,
   fieldsOf,
+  type GivenFields,
   isIdle,
   refuseIdle,
   selectingColumns,
   toColumns,
-  type WindowFields,
   windowToWire,
 } from './maintenance-windows/wire.ts';
 import {
@@ -158,7 +159,8 @@ export function maintenanceWindowsOf(services: Services) {
     ...({ table: 'maintenance_windows', noun: 'maintenance window', key: 'id' } as const),
     isNumbered: true,
     fieldsOf,
-    async toColumns(fields: WindowFields, { unit, accountId, changes, before }) {
+    async toColumns(given: GivenFields, { unit, accountId, changes, before }) {
+      const fields = completeFields(given, before);
       // What it applied to may have been deleted.
       if (before === null || !isIdle(fieldsOf(before))) refuseIdle(fields);
       await refuseUnknownIds(unit, accountId, named, changes);

@@ -72,40 +72,40 @@ const silenceScope = scope.meta({
 const nothing = { checkIds: [], groupIds: [], serviceIds: [], statusPageIds: [] };
 
 /** The shape of existing clients. spec: open */
-const visibility = z
-  .object({
-    enabled: z.boolean().default(true),
-    severity: severity.default('MINOR'),
-    affectAllServices: z.boolean().default(false).meta({
-      description: 'Affects every service of its pages; otherwise those of `serviceIds`',
-    }),
-    showAffectedServices: z.boolean().default(true),
-    statusPageIds: ids(z.uuid(), 100).default([]).meta({
-      example: [],
-      description: 'Without any, the pages that show one of its services',
-    }),
-    serviceIds: ids(z.uuid(), 300).default([]),
-    notifyOnStart: z.boolean().default(false),
-    notifyOnEnd: z.boolean().default(false),
-    reminderMinutesBefore: z.array(z.int().min(1).max(43_200)).max(10).default([]).meta({
-      description: 'Subscribers are notified so many minutes before the start',
-    }),
-    suppressAutoIncidents: z.boolean().default(false).meta({
-      description: 'Checks open no incident of its services meanwhile',
-    }),
-    autoStart: z.boolean().default(true).meta({
-      description: 'Otherwise it begins on the pages when a person says so',
-    }),
-    autoEnd: z.boolean().default(true).meta({
-      description:
-        'Otherwise it ends on the pages when a person says so, and `ownerAlertChannelIds` are notified when it overruns',
-    }),
-  })
-  .nullable();
-const statusPageVisibility = visibility.meta({
+const visibilityFields = {
+  enabled: z.boolean().default(true),
+  severity: severity.default('MINOR'),
+  affectAllServices: z.boolean().default(false).meta({
+    description: 'Affects every service of its pages; otherwise those of `serviceIds`',
+  }),
+  showAffectedServices: z.boolean().default(true),
+  statusPageIds: ids(z.uuid(), 100).default([]).meta({
+    example: [],
+    description: 'Without any, the pages that show one of its services',
+  }),
+  serviceIds: ids(z.uuid(), 300).default([]),
+  notifyOnStart: z.boolean().default(false),
+  notifyOnEnd: z.boolean().default(false),
+  reminderMinutesBefore: z.array(z.int().min(1).max(43_200)).max(10).default([]).meta({
+    description: 'Subscribers are notified so many minutes before the start',
+  }),
+  suppressAutoIncidents: z.boolean().default(false).meta({
+    description: 'Checks open no incident of its services meanwhile',
+  }),
+  autoStart: z.boolean().default(true).meta({
+    description: 'Otherwise it begins on the pages when a person says so',
+  }),
+  autoEnd: z.boolean().default(true).meta({
+    description:
+      'Otherwise it ends on the pages when a person says so, and `ownerAlertChannelIds` are notified when it overruns',
+  }),
+};
+const describedVisibility = {
   description:
     'How status pages show it; null: with the services that its paused checks report to. Checks follow the schedule in any case',
-});
+};
+export const visibility = z.object(visibilityFields);
+const statusPageVisibility = visibility.nullable().meta(describedVisibility);
 const ownerAlertChannelIds = ids(z.int(), 20).meta({
   example: [],
   description: 'Channels of its owner, notified when an occurrence overruns',
@@ -272,8 +272,12 @@ export const maintenanceWindowRoutes = defineRoutes('Maintenance windows', {
       ),
     },
     update: {
-      description: 'Fields that are absent stay as they are.',
-      body: updateOf(fields),
+      description:
+        'Fields that are absent stay as they are, also those of `statusPageVisibility`; a scope is replaced as a whole.',
+      body: updateOf({
+        ...fields,
+        statusPageVisibility: updateOf(visibilityFields).nullable().meta(describedVisibility),
+      }),
     },
   }),
   listMaintenances: get(

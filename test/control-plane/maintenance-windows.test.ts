@@ -12,6 +12,7 @@ const window = {
   repeatUnit: 'WEEK',
 };
 
+const defaults = { severity: 'MINOR', affectAllServices: false, reminderMinutesBefore: [] };
 const nothing = { checkIds: [], groupIds: [], serviceIds: [], statusPageIds: [] };
 
 test('a window is stored in UTC, with what it does not say at its default', async () => {
@@ -137,6 +138,30 @@ test('windows are changed in part, filtered by their bounds, and deleted', async
   assert.equal((await cp.api('DELETE', path)).status, 204);
   assert.equal((await cp.api('GET', path)).status, 404);
   assert.equal((await cp.api('PUT', path, {})).status, 404);
+});
+
+test('a change of a part of the visibility leaves the rest as it is', async () => {
+  await using cp = await startTestControlPlane();
+  const shown = { severity: 'MAJOR', affectAllServices: true, reminderMinutesBefore: [30] };
+  const { body: made } = await cp.api('POST', '/v1/maintenance-windows', {
+    ...{ ...window, pauseAllChecks: true },
+    statusPageVisibility: shown,
+  });
+  const before = made.statusPageVisibility;
+  assert.partialDeepStrictEqual(before, { ...shown, enabled: true, notifyOnEnd: false });
+  for (const [given, expected] of [
+    [{ notifyOnEnd: true }, { ...before, notifyOnEnd: true }],
+    [{ reminderMinutesBefore: [] }, { ...before, notifyOnEnd: true, reminderMinutesBefore: [] }],
+    [{}, { ...before, notifyOnEnd: true, reminderMinutesBefore: [] }],
+    [null, null],
+    // Nothing is left of what it was.
+    [{ notifyOnStart: true }, { ...before, ...defaults, notifyOnStart: true }],
+    [before, before],
+  ]) {
+    const path = `/v1/maintenance-windows/${made.id}`;
+    const { body } = await cp.api('PUT', path, { statusPageVisibility: given });
+    assert.deepEqual(body.statusPageVisibility, expected, JSON.stringify(given));
+  }
 });
 
 test('in a zone of its own a window is given, and repeats, in local time', async () => {

@@ -1,9 +1,10 @@
 /** Maintenance windows and occurrences ↔ wire. */
 import type { z } from 'zod';
-import type {
-  maintenance,
-  maintenanceWindow,
-  maintenanceWindowRoutes,
+import {
+  type maintenance,
+  type maintenanceWindow,
+  type maintenanceWindowRoutes,
+  visibility,
 } from '@monitor/shared/contract/maintenance-window.ts';
 import { invalidField } from '../../errors/api-error.ts';
 import {
@@ -35,6 +36,24 @@ export type WindowFields = Omit<
 > & {
   tags?: string[] | null;
 };
+
+type Shown = NonNullable<WindowFields['statusPageVisibility']>;
+/** As bodies give them: a change may name a part of the visibility. */
+export type GivenFields = Omit<WindowFields, 'statusPageVisibility'> & {
+  statusPageVisibility: Partial<Shown> | null;
+};
+
+/** Fields as bodies give them; parts of the visibility that are absent stay as they were. */
+export function completeFields(
+  { statusPageVisibility: given, ...rest }: GivenFields,
+  before: WindowRow | null,
+): WindowFields {
+  const known = before === null ? null : fieldsOf(before).statusPageVisibility;
+  return {
+    ...rest,
+    statusPageVisibility: given === null ? null : visibility.parse({ ...known, ...given }),
+  };
+}
 
 const listedAhead = 5;
 const applyingToNothing = 'it applies to no check: it has no tags, and pauses or silences not all';
