@@ -5,8 +5,10 @@ import {
   maxEventsOfKind,
   maxEventsWindowMs,
 } from '@monitor/shared/contract/check-event.ts';
+import { auditRoutes } from '@monitor/shared/contract/audit-log.ts';
+import { includesRole, roleOf } from '@monitor/shared/contract/route.ts';
 import type { Kysely } from 'kysely';
-import { changesBetween, deploymentsBetween } from '../audit/index.ts';
+import { type Changed, changesBetween, deploymentsBetween } from '../audit/index.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { windowOf } from '../core/query-window.ts';
 import type { Services } from '../core/services.ts';
@@ -40,6 +42,7 @@ async function eventsOf(
   accountId: string,
   { id: checkId, group_id: groupId, body_json: body }: StoredCheck,
   { from, to }: Window,
+  mayReadAudit: boolean,
 ): Promise<CheckEvent[]> {
   const newest = { from, to, limit: maxEventsOfKind };
   const { triggerIncident } = fromJson<{ triggerIncident?: { serviceId: string } | null }>(body);
@@ -49,7 +52,7 @@ async function eventsOf(
     ...(groupId === null ? [] : [{ type: 'check-groups', id: String(groupId) }]),
   ];
   const project = await projectOf(db, accountId, checkId);
-  const incidents = await incidentsBetween(db, accountId, of, newest);
+  const incidents = await incidentsBetween(db, accountId, of, { from, to });
   const maintained = await plannedBetween(db, accountId, [checkId], { from, to });
   const changes = await changesBetween(db, accountId, resources, newest);
   const deployed =
@@ -61,35 +64,47 @@ async function eventsOf(
           { project: project.project, resource: `check ${project.name}` },
           newest,
         );
-  const ranges = [
-    ...incidents.map((one) => ({ kind: 'INCIDENT' as const, ...one })),
-    ...(maintained.get(checkId) ?? [])
-      .map(({ windowId, ...one }) => ({
-        ...{ kind: 'MAINTENANCE' as const, id: String(windowId), ...one },
-      }))
-      .slice(-maxEventsOfKind),
-  ];
-  const instants = [
-    ...deployed.map((one) => ({ kind: 'DEPLOYMENT' as const, ...one })),
-    ...changes.map((one) => ({ kind: 'CHANGE' as const, ...one })),
-  ];
-  return [
-    ...ranges.map(({ kind, id, name, startsAt, endsAt }) => ({
-      ...{ kind, id, name, fields: [], startedAt: toTimestamp(startsAt) },
-      endedAt: toTimestampOrNull(endsAt),
-    })),
-    ...instants.map(({ kind, id, name, fields, at }) => ({
-      ...{ kind, id, name, fields, startedAt: toTimestamp(at), endedAt: null },
-    })),
-  ].sort((left, right) => left.startedAt.localeCompare(right.startedAt));
+  const range = ({ id, name, startsAt, endsAt }: Range) => ({
+    ...{ id, name, fields: [], startedAt: toTimestamp(startsAt) },
+    endedAt: toTimestampOrNull(endsAt),
+  });
+  const instant = ({ id, name, fields, at }: Changed) => ({
+    ...{ id, name, fields: mayReadAudit ? fields : [] },
+    ...{ startedAt: toTimestamp(at), endedAt: null },
+  });
+  const byKind = {
+    INCIDENT: incidents.map(range),
+    MAINTENANCE: (maintained.get(checkId) ?? []).map(({ windowId, ...one }) =>
+      range({ id: String(windowId), ...one }),
+    ),
+    DEPLOYMENT: deployed.map(instant),
+    CHANGE: changes.map(instant),
+  };
+  return inTime(
+    Object.entries(byKind).flatMap(([kind, events]) =>
+      inTime(events.map((one) => ({ kind: kind as CheckEvent['kind'], ...one }))).slice(
+        -maxEventsOfKind,
+      ),
+    ),
+  );
 }
+
+interface Range {
+  id: string;
+  name: string;
+  startsAt: number;
+  endsAt: number | null;
+}
+
+const inTime = (events: readonly CheckEvent[]): CheckEvent[] =>
+  events.toSorted((left, right) => left.startedAt.localeCompare(right.startedAt));
 
 export function checkEventHandlers({
   readPool,
   clock,
 }: Services): Handlers<typeof checkEventRoutes> {
   return {
-    listCheckEvents: ({ params: { checkId }, query }, { principal: { accountId } }) => {
+    listCheckEvents: ({ params: { checkId }, query }, { principal: { accountId, role } }) => {
       const window = windowOf(query, clock.now(), maxEventsWindowMs, maxEventsWindowMs);
       return readPool.read(accountId, async (db) => {
         const check = await db
@@ -99,7 +114,8 @@ export function checkEventHandlers({
           .where('id', '=', checkId)
           .where('is_trial', '!=', 2)
           .executeTakeFirstOrThrow(() => notFound('check', checkId));
-        return eventsOf(db, accountId, check, window);
+        const mayReadAudit = includesRole(role, roleOf(auditRoutes.listAuditLog));
+        return eventsOf(db, accountId, check, window, mayReadAudit);
       });
     },
   };

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import { isFields } from '@monitor/shared/fields.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { fromJson } from '../db/columns.ts';
+import { jsonListContains, jsonValue } from '../db/expressions.ts';
 import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 
@@ -24,7 +24,7 @@ const doneTo = (db: Kysely<Database>, accountId: string, { type, id }: Resource,
     .where('at', '<', window.to)
     .where('after_json', 'is not', null);
 
-/** The newest changes of entries within a window, oldest first; that they were made or deleted is none. */
+/** The newest changes of each entry within a window; that they were made or deleted is none. */
 export async function changesBetween(
   db: Kysely<Database>,
   accountId: string,
@@ -44,10 +44,7 @@ export async function changesBetween(
       changed.push({ id, at, name: name ?? '', fields });
     }
   }
-  return changed
-    .sort((left, right) => right.at - left.at)
-    .slice(0, limit)
-    .reverse();
+  return changed;
 }
 
 /** The newest deployments of a project that made or changed one of its resources. */
@@ -59,14 +56,20 @@ export async function deploymentsBetween(
 ): Promise<Changed[]> {
   const rows = await doneTo(db, accountId, { type: 'projects', id: project }, window)
     .where('operation', '=', 'deployProject')
+    .where(({ or, eb }) =>
+      or(
+        ['$.created', '$.updated'].flatMap((path) => [
+          jsonListContains('after_json', path, resource),
+          // A long list was cut when it was written: the resource may be in it.
+          eb(jsonValue<string>('after_json', path), 'like', '{%'),
+        ]),
+      ),
+    )
     .orderBy('at', 'desc')
+    .orderBy('seq', 'desc')
     .limit(limit)
     .execute();
-  return rows.flatMap(({ id, at, resource_name: name, after_json: after }) => {
-    const { created, updated } = fromJson<Record<string, unknown>>(after ?? '{}');
-    // A long list was cut when it was written: the resource may be in it.
-    const names = (list: unknown) =>
-      Array.isArray(list) ? list.includes(resource) : isFields(list);
-    return names(created) || names(updated) ? [{ id, at, name: name ?? project, fields: [] }] : [];
-  });
+  return rows.map(({ id, at, resource_name: name }) => ({
+    ...{ id, at, name: name ?? project, fields: [] },
+  }));
 }

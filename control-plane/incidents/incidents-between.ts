@@ -9,40 +9,43 @@ interface Of {
   serviceId: string | null;
 }
 
-/**
- * When incidents of a check were open within a window: of the newest `limit` that it opened or that
- * affect its service.
- */
+/** When incidents that a check opened, or that affect its service, were open within a window. */
 export async function incidentsBetween(
   db: Kysely<Database>,
   accountId: string,
   { checkId, serviceId }: Of,
-  { from, to, limit }: Window & { limit: number },
+  { from, to }: Window,
 ) {
   const rows = await db
     .selectFrom('incidents')
     .innerJoin('incident_updates', 'incident_updates.incident_id', 'incidents.id')
     .select(['incidents.id', 'incidents.name', 'incident_updates.seq'])
     .select(['incident_updates.status', 'incident_updates.public_at'])
-    .where('incidents.id', 'in', (newest) =>
-      newest
-        .selectFrom('incidents')
-        .select('id')
-        .where('account_id', '=', accountId)
-        .where(({ or, eb }) =>
-          or([
-            eb('check_id', '=', checkId),
-            eb('id', 'in', (affecting) =>
-              affecting
-                .selectFrom('incident_services')
-                .select('incident_id')
-                .where('service_id', '=', serviceId ?? ''),
-            ),
-          ]),
-        )
-        .orderBy('seq', 'desc')
-        .limit(limit),
+    .where('incidents.account_id', '=', accountId)
+    .where(({ or, eb }) =>
+      or([
+        eb('incidents.check_id', '=', checkId),
+        eb('incidents.id', 'in', (affecting) =>
+          affecting
+            .selectFrom('incident_services')
+            .select('incident_id')
+            .where('service_id', '=', serviceId ?? ''),
+        ),
+      ]),
     )
+    // It changes within the window, or it is open when that begins.
+    .where(({ or, exists, selectFrom, eb }) => {
+      const own = selectFrom('incident_updates as own')
+        .select('own.status')
+        .whereRef('own.incident_id', '=', 'incidents.id')
+        .where('own.public_at', '<', to);
+      const before = own
+        .where('own.public_at', '<', from)
+        .orderBy('own.public_at', 'desc')
+        .orderBy('own.seq', 'desc')
+        .limit(1);
+      return or([exists(own.where('own.public_at', '>=', from)), eb(before, '!=', 'RESOLVED')]);
+    })
     .orderBy('incidents.seq')
     .execute();
   return [...Map.groupBy(rows, ({ id }) => id)].flatMap(([id, updates]) => {

@@ -17,9 +17,10 @@ export const checkEvent = z
     name: z.string().meta({
       description: 'Of the incident, the window, the project, or of what was changed',
     }),
-    fields: z
-      .array(z.string())
-      .meta({ description: 'What a CHANGE of the check or its group changed' }),
+    fields: z.array(z.string()).meta({
+      description:
+        'What a CHANGE of the check or its group changed, for those who may read the audit log',
+    }),
     startedAt: timestamp,
     endedAt: timestamp.nullable().meta({
       description: 'Null for an open incident, and for what has no duration',

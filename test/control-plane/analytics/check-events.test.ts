@@ -1,6 +1,7 @@
 /** What the charts of a check mark: from the modules that know of it, of this account alone. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { createApiKey } from '../../../control-plane/accounts/index.ts';
 import { maxEventsOfKind, type CheckEvent } from '@monitor/shared/contract/check-event.ts';
 import { deployed, projectOf, url } from '../../support/projects.ts';
 import { hour, iso, minute, now, setUp, unix, type Bench } from '../../support/results.ts';
@@ -98,6 +99,105 @@ test('of each kind the newest are given, however many there are', async () => {
   const events = await eventsOf(bench, id);
   assert.equal(events.length, maxEventsOfKind);
   assert.equal(events.at(-1)?.name, `Shop ${maxEventsOfKind + 1}`);
+});
+
+test('the newest by time are given, whatever was entered later or selects other times', async () => {
+  await using bench = await setUp({ requestsPerMinute: 0 });
+  const { db } = bench.cp.controlPlane.services;
+  await deployed(bench.cp, projectOf([url('home', { tags: ['db'] }), url('cart')]));
+  const checks = (await bench.get('checks')) as { id: string; name: string }[];
+  const id = checks.find(({ name }) => name === 'home')?.id ?? '';
+  const service = await send(bench, 'POST', 'status-pages/services', { name: 'Shop' });
+  const triggerIncident = {
+    ...{ serviceId: service.id, name: 'Shop is down', severity: 'MAJOR', description: '' },
+    notifySubscribers: false,
+  };
+  await send(bench, 'PUT', `checks/${id}`, { triggerIncident });
+  const ago = (days: number) => iso(now - days * 24 * hour);
+  const maintained = (name: string, days: number, more: object) =>
+    send(bench, 'POST', 'maintenance-windows', {
+      ...{ name, tags: ['db'], startsAt: ago(days), endsAt: ago(days - 0.01), ...more },
+    });
+  const open = (name: string, updates: [string, number][]) =>
+    send(bench, 'POST', 'status-pages/incidents', {
+      ...{ name, severity: 'MAJOR', services: [{ id: service.id }] },
+      incidentUpdates: updates.map(([status, days]) => ({
+        ...{ description: '', status, publicIncidentUpdateDate: ago(days) },
+      })),
+    });
+  await maintained('Newest', 1, {});
+  await open('Newest', [['INVESTIGATING', 1]]);
+  // Open since before the window.
+  await open('Lasting', [['INVESTIGATING', 40]]);
+  const daily = { repeatUnit: 'DAY', repeatEndsAt: ago(3) };
+  for (let index = 0; index < 2; index += 1) await maintained('Daily', 30, daily);
+  for (let index = 0; index < maxEventsOfKind + 1; index += 1) {
+    await open(`Over ${index}`, [
+      ['INVESTIGATING', 50],
+      ['RESOLVED', 45],
+    ]);
+  }
+  const [deployment] = await db
+    .selectFrom('audit_log')
+    .selectAll()
+    .where('operation', '=', 'deployProject')
+    .where('after_json', 'is not', null)
+    .execute();
+  assert.ok(deployment !== undefined);
+  const { seq: _seq, ...row } = deployment;
+  for (let index = 0; index < maxEventsOfKind + 1; index += 1) {
+    const other = {
+      id: `other-${index}`,
+      at: now + index,
+      after_json: '{"updated":["check cart"]}',
+    };
+    await db
+      .insertInto('audit_log')
+      .values({ ...row, ...other })
+      .execute();
+  }
+  const cut = { id: 'cut', at: now + minute, after_json: '{"updated":{"count":900}}' };
+  await db
+    .insertInto('audit_log')
+    .values({ ...row, ...cut })
+    .execute();
+  bench.clock.advance(hour);
+  const events = await eventsOf(bench, id);
+  const of = (kind: string) => events.filter((event) => event.kind === kind);
+  assert.deepEqual(
+    of('INCIDENT').map(({ name }) => name),
+    ['Lasting', 'Newest'],
+  );
+  assert.deepEqual(
+    [of('MAINTENANCE').length, of('MAINTENANCE').at(-1)?.name],
+    [maxEventsOfKind, 'Newest'],
+  );
+  assert.deepEqual(
+    of('DEPLOYMENT').map((event) => event.id),
+    [row.id, 'cut'],
+  );
+});
+
+test('names of changed fields are for those who may read the audit log', async () => {
+  await using bench = await setUp();
+  const id = await bench.check('url');
+  bench.clock.advance(minute);
+  await send(bench, 'PUT', `checks/${id}`, { frequency: 5 });
+  for (const [role, fields] of [
+    ['READ_ONLY', []],
+    ['READ_WRITE', []],
+    ['ADMIN', ['frequency']],
+  ] as const) {
+    const { services } = bench.cp.controlPlane;
+    const { rawKey } = await createApiKey(services, bench.cp.accountId, { name: role, role });
+    const headers = { authorization: `Bearer ${rawKey}` };
+    const { body } = await bench.cp.api('GET', `/v1/check-events/${id}`, undefined, headers);
+    assert.deepEqual(
+      body.map((event: CheckEvent) => event.fields),
+      [fields],
+      role,
+    );
+  }
 });
 
 test('the events of a check of another account are not there', async () => {
