@@ -7,7 +7,7 @@
  * found in a text by itself is found in the joined texts as well.
  */
 import { holdsCredentials } from './detect.ts';
-import { hasCredentialWord } from './named-values.ts';
+import { hasCredentialWord } from '@monitor/shared/credentials/named-values.ts';
 import { isContainer, placeOf, type Container, type Place } from './scrub-value.ts';
 import { isSensitiveHeader } from './sensitive-headers.ts';
 

@@ -3,7 +3,7 @@ import { isCleanValue } from './clean-value.ts';
 import { hideCredentials, holdsCredentials } from './detect.ts';
 import { scrubFile } from './files/scrub-file.ts';
 import type { Regions } from './matcher.ts';
-import { isNamedCredential } from './named-values.ts';
+import { isNamedCredential } from '@monitor/shared/credentials/named-values.ts';
 import { NeedleSet } from './needle-set.ts';
 import { withMasks } from './redactor.ts';
 import { hasHeaderLine } from './sensitive-headers.ts';

@@ -1,16 +1,20 @@
 /**
- * Finds credentials nobody declared: by their shape (`token-shapes.ts`), by the name beside them
- * (`named-values.ts`), and private keys. It would rather miss one than hide an id: UUIDs, digests,
+ * Finds credentials nobody declared: by their shape, by the name beside them, and private keys
+ * (`shared/credentials/`). It would rather miss one than hide an id: UUIDs, digests,
  * pictures in base64 and trace ids stay.
  */
+import {
+  credentialAt,
+  type FoundCredential,
+  keyBegin,
+  privateKeyAt,
+} from '@monitor/shared/credentials/credential-at.ts';
+import { nameAnchors } from '@monitor/shared/credentials/named-values.ts';
+import { tokenShapes } from '@monitor/shared/credentials/token-shapes.ts';
 import { HeldText } from './held-text.ts';
 import { Matcher } from './matcher.ts';
-import { isCredential, namedValue, nameAnchors } from './named-values.ts';
 import { mask } from './scrubber.ts';
-import { tokenShapes } from './token-shapes.ts';
 
-const keyBegin = '-----BEGIN';
-const keyHeader = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y;
 const keyEnd = '-----END';
 const maxKeyLength = 65_536;
 
@@ -25,16 +29,10 @@ export function mayHoldCredentials(text: Uint8Array): boolean {
   return anchors.has(text);
 }
 
-interface Found {
-  start: number;
-  end: number;
+interface Found extends FoundCredential {
   /** A private key whose end has not come. */
   isOpen: boolean;
 }
-
-/** A long value that is no credential is not read again for each name in it: that would be slow. */
-const longValue = 256;
-const nothingUntil = (end: number): Found => ({ start: end, end, isOpen: false });
 
 /** From the end of its header on. */
 function privateKeyFrom(bytes: Buffer, start: number): Found {
@@ -45,36 +43,8 @@ function privateKeyFrom(bytes: Buffer, start: number): Found {
   return { start, end, isOpen: end === bytes.length };
 }
 
-/** What may begin with a character, so that the others are not tried there. */
-const shapesByCharacter = Map.groupBy(
-  tokenShapes.flatMap(({ anchors: beginnings, ...shape }) =>
-    beginnings.map((beginning) => ({ ...shape, beginning })),
-  ),
-  ({ beginning }) => beginning.charCodeAt(0),
-);
-const namedCharacters = new Set(nameAnchors.map((name) => name.charCodeAt(0)));
-
-/** Of a part of the bytes as text; gives positions in the bytes. */
-function credentialAt(text: string, at: number, textStart: number): Found | null {
-  const character = text.charCodeAt(at);
-  for (const { beginning, pattern, accepts } of shapesByCharacter.get(character) ?? []) {
-    if (!text.startsWith(beginning, at)) continue;
-    pattern.lastIndex = at;
-    const match = pattern.exec(text);
-    const value = match?.at(-1) ?? '';
-    if (match === null || accepts?.(value) === false) continue;
-    const end = textStart + at + match[0].length;
-    return { start: end - value.length, end, isOpen: false };
-  }
-  if (!namedCharacters.has(character)) return null;
-  namedValue.lastIndex = at;
-  const match = namedValue.exec(text);
-  if (match === null) return null;
-  const [whole, word = '', rest = '', value = ''] = match;
-  const end = textStart + at + whole.length;
-  if (!isCredential(word, rest, value)) return value.length < longValue ? null : nothingUntil(end);
-  return { start: end - value.length, end, isOpen: false };
-}
+const withinBytes = (found: FoundCredential | null, textStart: number): Found | null =>
+  found && { start: textStart + found.start, end: textStart + found.end, isOpen: false };
 
 /** No pattern reaches further than this. */
 const longestMatch = 40_000;
@@ -96,10 +66,11 @@ function credentialsIn(bytes: Buffer): Found[] {
       // One character stands for one byte, so that positions are those of bytes.
       text = bytes.toString('latin1', textStart, textStart + textLength);
     }
-    keyHeader.lastIndex = at - textStart;
-    const credential = keyHeader.test(text)
-      ? privateKeyFrom(bytes, textStart + keyHeader.lastIndex)
-      : credentialAt(text, at - textStart, textStart);
+    const keyStart = privateKeyAt(text, at - textStart);
+    const credential =
+      keyStart === null
+        ? withinBytes(credentialAt(text, at - textStart), textStart)
+        : privateKeyFrom(bytes, textStart + keyStart);
     if (credential === null) continue;
     ({ end } = credential);
     if (end > credential.start || credential.isOpen) found.push(credential);

@@ -41,6 +41,7 @@ function toWire(row: AccountRow): Wire {
     addons: addonsOf(row.plan),
     settings: accountSettingsOf(row.settings_json),
     alertSettings: accountAlertSettingsOf(row.alert_settings_json),
+    features: [],
     created_at: toTimestamp(row.created_at),
   };
 }

@@ -68,10 +68,12 @@ import {
   checkSessionHandlers,
   checkTrialHandlers,
   checkTriggerHandlers,
+  deploymentTriggerHandlers,
 } from '../sessions/index.ts';
 import {
   clientStorageHandlers,
   compatibilityHandlers,
+  secretScanHandlers,
   testReportHandlers,
   testSessionHandlers,
   withExistingNames,
@@ -81,6 +83,7 @@ import {
   fileImportHandlers,
   projectHandlers,
   projectImportHandlers,
+  withBindings,
 } from '../projects/index.ts';
 import { deletionHandlers } from '../deletions/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
@@ -155,6 +158,7 @@ export function bindApi({
     escalationPolicy: escalationPolicyHandlers(services),
     alertAcknowledgement: alertAcknowledgementHandlers(services),
     checkTrigger: checkTriggerHandlers(services),
+    deploymentTrigger: deploymentTriggerHandlers(services),
     checkSession: checkSessionHandlers(services),
     checkTrial: checkTrialHandlers(services),
     schedulePreview: schedulePreviewHandlers(services),
@@ -179,6 +183,7 @@ export function bindApi({
     invitation: invitationHandlers(people),
     profile: profileHandlers(people),
     audit: auditHandlers(services),
+    secretScan: secretScanHandlers(services),
     compatibility: compatibilityHandlers(services, people),
     project: projectHandlers(services, deployments),
     projectImport: projectImportHandlers(services),
@@ -190,12 +195,13 @@ export function bindApi({
     agentArtifact: agentArtifactHandlers(services),
     agentCodeBundle: agentCodeBundleHandlers(codeBundles),
   };
-  return [
+  const routes = [
     ...checkTypeBindings(services, config.STRICT_DNS_BODY),
     ...analyticsTypeBindings(services),
-    ...Object.entries(routeGroups).flatMap(([group, routes]) =>
+    ...Object.entries(routeGroups).flatMap(([group, ofGroup]) =>
       // The types guarantee that each group has its handlers.
-      bind<Record<string, Route>>(routes, handlers[group as keyof Groups] as never),
+      bind<Record<string, Route>>(ofGroup, handlers[group as keyof Groups] as never),
     ),
   ];
+  return routes.map((route) => withBindings(services, route));
 }

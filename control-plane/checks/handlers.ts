@@ -6,7 +6,8 @@ import {
 } from '@monitor/shared/contract/check-routes.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
-import type { Route } from '@monitor/shared/contract/route.ts';
+import type { Intent } from '@monitor/shared/contract/check.ts';
+import type { Route, RouteInput } from '@monitor/shared/contract/route.ts';
 import { invalidField, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { CallContext } from '../http/call-context.ts';
@@ -92,9 +93,31 @@ export function checkTypeBindings(services: Services, strictBodies: boolean): Bo
   });
 }
 
-export function checkHandlers(services: Services): Handlers<typeof checkRoutes> {
+type Routes = Handlers<typeof checkRoutes>;
+type ListInput = Pick<RouteInput<typeof checkRoutes.listChecks>, 'query'>;
+type GetInput = Pick<RouteInput<typeof checkRoutes.getCheck>, 'params' | 'query'>;
+
+/** A check as the third version shows it: its intent as one list. */
+function inV3<C extends { intent?: unknown }>(check: C): C {
+  const {
+    goal,
+    requiredOutcomes = [],
+    mustPreserve = [],
+  } = (check.intent ?? {}) as Partial<Intent>;
+  if (goal === undefined) return check;
+  const of = (type: string, statements: readonly string[]) =>
+    statements.map((statement) => ({ type, statement }));
+  const constraints = [
+    ...of('REQUIRED_OUTCOME', requiredOutcomes),
+    ...of('MUST_PRESERVE', mustPreserve),
+  ];
+  return { ...check, intent: { goal, constraints } };
+}
+
+/** What all versions of a reading share. */
+function reading(services: Services) {
   return {
-    listChecks: async ({ query }, { principal, setTotal }) => {
+    listChecks: async ({ query }: ListInput, { principal, setTotal }: Call) => {
       const filter: CheckFilter = {
         ...(query.tag && { tags: query.tag }),
         ...(query.checkType && { checkType: query.checkType }),
@@ -108,11 +131,26 @@ export function checkHandlers(services: Services): Handlers<typeof checkRoutes> 
       const { rows, total, offset } = await listChecks(services.db, accountId, filter, query);
       setTotal(total, offset, rows.length);
       const { applyGroupSettings } = query;
-      return (await presentChecks(services, accountId, rows, {
-        role,
-        applyGroupSettings,
-      })) as never;
+      return presentChecks(services, accountId, rows, { role, applyGroupSettings });
     },
+
+    getCheck: async ({ params, query }: GetInput, { principal }: Call) => {
+      const row = await findCheck(services.db, principal.accountId, params.id);
+      if (row === undefined || row.is_trial === 2) throw notFound('check', params.id);
+      return presentCheck(services, row, { role: principal.role, ...query });
+    },
+  };
+}
+
+export function checkHandlers(services: Services): Routes {
+  const { listChecks, getCheck } = reading(services);
+  return {
+    listChecks: listChecks as never,
+    listChecksV2: listChecks as never,
+    listChecksV3: async (input, call) => (await listChecks(input, call)).map(inV3) as never,
+    getCheck: getCheck as never,
+    getCheckV2: getCheck as never,
+    getCheckV3: async (input, call) => inV3(await getCheck(input, call)) as never,
 
     createCheck: async ({ body, query }, call) => {
       const { checkType, ...fields } = body as { checkType: string };
@@ -122,12 +160,6 @@ export function checkHandlers(services: Services): Handlers<typeof checkRoutes> 
         { body: fields, query },
         call,
       )) as never;
-    },
-
-    getCheck: async ({ params, query }, { principal }) => {
-      const row = await findCheck(services.db, principal.accountId, params.id);
-      if (row === undefined || row.is_trial === 2) throw notFound('check', params.id);
-      return (await presentCheck(services, row, { role: principal.role, ...query })) as never;
     },
 
     getSignedPart: async ({ params, query }, { principal }) => {

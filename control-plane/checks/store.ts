@@ -85,7 +85,11 @@ export interface ScheduledFields {
 
 /** All wire fields of a stored check except those only responses have. */
 export function fieldsOf(row: CheckRow): CheckFields {
-  const body = fromJson<Record<string, unknown>>(row.body_json);
+  // Checks from before these fields lack them.
+  const body: Record<string, unknown> = {
+    ...{ intent: null, aiAutoRepairEnabled: null },
+    ...fromJson<Record<string, unknown>>(row.body_json),
+  };
   const scheduled = isPinged(row.type)
     ? {}
     : {

@@ -4,6 +4,8 @@ import type { compatibilityRoutes } from '@monitor/shared/contract/compatibility
 import type { invitation, person } from '@monitor/shared/contract/person.ts';
 import { accountHandlers } from '../accounts/index.ts';
 import type { Services } from '../core/services.ts';
+import { notFound } from '../errors/api-error.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { Handlers } from '../http/handlers.ts';
 import {
   invitationHandlers,
@@ -59,17 +61,16 @@ export function compatibilityHandlers(
   const invitations = invitationHandlers(people);
   const { getMe } = profileHandlers(people);
   const nothing = { params: undefined, query: undefined, body: undefined };
-  return {
-    listAccountsOfClient: (_input, call) => accounts.listAccounts(nothing, call),
-    getAccountOfClient: ({ params }, call) => accounts.getAccount({ ...nothing, params }, call),
-    getUserOfClient: (_input, call) => getMe(nothing, call),
-
+  const members: Pick<
+    Handlers<typeof compatibilityRoutes>,
+    'listAccountMembers' | 'updateAccountMember' | 'removeAccountMember'
+  > = {
     listAccountMembers: async ({ query }, call) => {
       const { accountId } = call.principal;
-      const members = await persons.listPeople(nothing, call);
+      const people = await persons.listPeople(nothing, call);
       const invites = await invitations.listInvitations(nothing, call);
       const found = [
-        ...members.map((each) => toMember(accountId, each)),
+        ...people.map((each) => toMember(accountId, each)),
         ...invites.map((each) => toInvite(accountId, each)),
       ].filter(
         (entry) =>
@@ -95,6 +96,28 @@ export function compatibilityHandlers(
 
     removeAccountMember: ({ params }, call) =>
       persons.removePerson({ ...nothing, params: { id: params.userId } }, call),
+  };
+  /** A key acts for one account: the members of another are not there for it. */
+  const requireOwn = (accountId: string, { principal }: { principal: ApiPrincipal }) => {
+    if (accountId !== principal.accountId) throw notFound('account', accountId);
+  };
+  return {
+    listAccountsOfClient: (_input, call) => accounts.listAccounts(nothing, call),
+    getAccountOfClient: ({ params }, call) => accounts.getAccount({ ...nothing, params }, call),
+    getUserOfClient: (_input, call) => getMe(nothing, call),
+    ...members,
+    listMembersOfAccount: async ({ params, query }, call) => {
+      requireOwn(params.accountId, call);
+      return members.listAccountMembers({ ...nothing, query }, call);
+    },
+    updateMemberOfAccount: async ({ params, body }, call) => {
+      requireOwn(params.accountId, call);
+      return members.updateAccountMember({ params, query: undefined, body }, call);
+    },
+    removeMemberOfAccount: async ({ params }, call) => {
+      requireOwn(params.accountId, call);
+      return members.removeAccountMember({ ...nothing, params }, call);
+    },
   };
 }
 

@@ -16,6 +16,7 @@ import * as servicesOfChecks from './migrations/0056-services-of-checks.ts';
 import * as onCallCalendars from './migrations/0057-on-call-calendars.ts';
 import * as maintenanceResumed from './migrations/0058-maintenance-resumed.ts';
 import * as channelsOfAgents from './migrations/0059-channels-of-agents.ts';
+import * as deploymentTriggers from './migrations/0060-deployment-triggers.ts';
 import type { Database } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -44,6 +45,7 @@ const migrations = {
   '0057-on-call-calendars': onCallCalendars,
   '0058-maintenance-resumed': maintenanceResumed,
   '0059-channels-of-agents': channelsOfAgents,
+  '0060-deployment-triggers': deploymentTriggers,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

@@ -52,13 +52,12 @@ export function implement(
   options: ImplementOptions,
 ): RequestHandler {
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 4096 });
-  const readers = new Map(
-    routes
-      .filter(
-        ({ route }) =>
-          route.method === 'GET' && route.authentication === 'apiKey' && route.hasEffects !== true,
-      )
-      .map((one) => [entryOf(one.route), one]),
+  const readers = Map.groupBy(
+    routes.filter(
+      ({ route }) =>
+        route.method === 'GET' && route.authentication === 'apiKey' && route.hasEffects !== true,
+    ),
+    ({ route }) => entryOf(route),
   );
   const audited =
     options.audit === undefined
@@ -68,7 +67,7 @@ export function implement(
   const shared = { options, limiter, turns: new Turns(), audited };
   for (const one of routes) {
     const bound: Bound = {
-      run: serveRoute(one, readers.get(entryOf(one.route)), shared),
+      run: serveRoute(one, readers.get(entryOf(one.route)) ?? [], shared),
       operationId: one.route.operationId,
     };
     const path = one.route.path.replace(/\{(\w+)\}/g, ':$1');

@@ -149,16 +149,20 @@ const isDefined = <T>(value: T | undefined): value is T => value !== undefined;
  */
 async function refuseIfChanged(
   expected: string,
-  reader: BoundRoute | undefined,
+  readers: readonly BoundRoute[],
   params: Params,
   call: Pick<CallContext, 'principal' | 'receivedAt'>,
 ): Promise<void> {
-  if (reader === undefined) {
+  if (readers.length === 0) {
     throw invalidHeader('if-match', 'must be absent: what this changes is not read with an ETag');
   }
-  const body = Buffer.from(textOfAnswer(reader.route, await readEntry(reader, params, call)));
-  if (isNamed(expected, etagOf(body))) return;
-  throw changedMeanwhile({ etag: etagOf(body) });
+  const etags: string[] = [];
+  for (const reader of readers) {
+    const answer = textOfAnswer(reader.route, await readEntry(reader, params, call));
+    etags.push(etagOf(Buffer.from(answer)));
+  }
+  if (etags.some((etag) => isNamed(expected, etag))) return;
+  throw changedMeanwhile({ etag: etags[0] });
 }
 
 /** What the reader of an entry answers. Throws 404. */
@@ -203,8 +207,8 @@ interface Input {
 class ServedRoute {
   readonly #bound: BoundRoute;
   readonly #shared: Shared;
-  /** Reads the entry that the route changes. */
-  readonly #reader: BoundRoute | undefined;
+  /** Read the entry that the route changes: one for each version of the operation. */
+  readonly #readers: readonly BoundRoute[];
   readonly #neededRole: Role;
   /** Null where nothing is limited. */
   readonly #limits: RateLimiter | null;
@@ -216,9 +220,9 @@ class ServedRoute {
   #knownQuery: KnownFields | undefined;
   #knownBody: BodyFields | undefined;
 
-  constructor(bound: BoundRoute, reader: BoundRoute | undefined, shared: Shared) {
+  constructor(bound: BoundRoute, readers: readonly BoundRoute[], shared: Shared) {
     this.#bound = bound;
-    this.#reader = reader;
+    this.#readers = readers;
     this.#shared = shared;
     this.#neededRole = roleOf(bound.route);
     this.#limits = shared.options.requestsPerMinute === 0 ? null : shared.limiter;
@@ -372,7 +376,7 @@ class ServedRoute {
     const path = pathOf(request).slice(1);
     // What asks for more than the right to write takes access away: it acts at once, and nobody undoes it.
     const isHoldable = route.status === 204 && this.#neededRole === 'READ_WRITE';
-    const reader = this.#reader;
+    const [reader] = this.#readers;
     if (reader === undefined || !isHoldable || request.headers['prefer'] !== 'respond-async') {
       const answer = await this.#handle(of, call, input);
       await deletions.forget(principal.accountId, path);
@@ -389,9 +393,10 @@ class ServedRoute {
   /** Answers a change that is only tried: what it would change, as it is. */
   async #answerTried({ request, response, params }: Identified, call: Call): Promise<void> {
     const { method } = this.#bound.route;
-    const reader = changing.has(method) ? this.#reader : undefined;
+    const readers = changing.has(method) ? this.#readers : [];
     const expected = request.headers['if-match'];
-    if (expected !== undefined) await refuseIfChanged(expected, reader, params, call);
+    if (expected !== undefined) await refuseIfChanged(expected, readers, params, call);
+    const [reader] = readers;
     const current =
       reader === undefined ? null : valueOfAnswer(await readEntry(reader, params, call));
     response.json({ dryRun: true, call: `${method} ${pathOf(request)}`, current });
@@ -404,7 +409,7 @@ class ServedRoute {
     const { audited } = this.#shared;
     const expected = request.headers['if-match'];
     if (expected !== undefined && this.#isOfPeople && changing.has(route.method)) {
-      call.requireUnchanged = () => refuseIfChanged(expected, this.#reader, params, call);
+      call.requireUnchanged = () => refuseIfChanged(expected, this.#readers, params, call);
       await call.requireUnchanged();
     }
     const act = () => this.#act(of, call, input);
@@ -434,7 +439,7 @@ class ServedRoute {
     const change = () => this.#change(of, call, input);
     // A body that is still on its way would hold up the others.
     const takesTurns =
-      this.#reader !== undefined && changing.has(route.method) && route.bodyStream !== true;
+      this.#readers.length > 0 && changing.has(route.method) && route.bodyStream !== true;
     const answer =
       principal.kind === 'apiKey' && takesTurns
         ? await turns.take(
@@ -460,10 +465,10 @@ class ServedRoute {
 /** How requests of a route are answered. */
 export function serveRoute(
   bound: BoundRoute,
-  reader: BoundRoute | undefined,
+  readers: readonly BoundRoute[],
   shared: Shared,
 ): Serve {
-  const { run } = new ServedRoute(bound, reader, shared);
+  const { run } = new ServedRoute(bound, readers, shared);
   const isOfAgents = bound.route.authentication === 'locationKey';
   return isOfAgents ? notingRefusals(run, shared.options.keys) : run;
 }

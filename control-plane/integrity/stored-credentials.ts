@@ -133,6 +133,7 @@ const kinds = (isForgotten: boolean): Kind[] => [
   whole('proxies of private locations', 'private_locations', 'proxy_url'),
   keysOfDashboards,
   whole('tokens of triggers', 'check_triggers', 'token_encrypted'),
+  whole('tokens of deployment triggers', 'deployment_triggers', 'token_encrypted'),
   ...(isForgotten
     ? []
     : [

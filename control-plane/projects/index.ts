@@ -1,4 +1,5 @@
 /** What other modules may use. */
+export { ownersOf, withBindings } from './bindings.ts';
 export { deployProject, destroyProject, type DeployOptions } from './deploy-project.ts';
 export { Deployments, pruneDeployments } from './deployments.ts';
 export { fileImportHandlers } from './file-imports.ts';

@@ -11,7 +11,7 @@ export { checkStatusHandlers } from './check-statuses/handlers.ts';
 export { readableResult } from './decide/readable-result.ts';
 export { endCancelledRun } from './end-run.ts';
 export { groupsOfResult, storeAnalysis, toAnalysis } from './error-groups/analyses.ts';
-export { errorGroupHandlers } from './error-groups/handlers.ts';
+export { errorGroupHandlers, presentErrorGroups } from './error-groups/handlers.ts';
 export { expireJobs } from './expire-jobs.ts';
 export { ResultIntake } from './ingest-results.ts';
 export { moveRuns } from './move-runs.ts';

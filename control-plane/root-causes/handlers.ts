@@ -10,31 +10,38 @@ import { findCauses } from './find-causes.ts';
 
 export function rootCauseHandlers(services: Services): Handlers<typeof rootCauseRoutes> {
   const { db, clock, newId } = services;
+
+  const analyse = async (accountId: string, groupId: string, userContext: string | null) => {
+    const group = await ownRows(db, 'error_groups', accountId)
+      .where('id', '=', groupId)
+      .executeTakeFirstOrThrow(() => notFound('error group', groupId));
+    const check = await findCheck(db, accountId, group.check_id);
+    const began = clock.monotonic();
+    const [cause] = await findCauses(services, db, accountId, {
+      checkIds: [group.check_id],
+      at: group.last_seen_at,
+    });
+    // The runs of that minute may be deleted by now.
+    if (check === undefined || cause === undefined)
+      throw notFound('result with the error', groupId);
+    const id = newId();
+    const analysis = {
+      ...{ id, account_id: accountId, check_id: check.id, error_group_id: group.id },
+      check_type: check.type,
+      created_at: clock.now(),
+      duration_ms: Math.round(clock.monotonic() - began),
+      user_context: userContext,
+    };
+    await storeAnalysis(db, analysis, cause);
+    return { id, status: 'PENDING' as const };
+  };
+
   return {
-    analyseErrorGroup: async ({ params, body }, { principal: { accountId } }) => {
-      const group = await ownRows(db, 'error_groups', accountId)
-        .where('id', '=', params.errorGroupId)
-        .executeTakeFirstOrThrow(() => notFound('error group', params.errorGroupId));
-      const check = await findCheck(db, accountId, group.check_id);
-      const began = clock.monotonic();
-      const [cause] = await findCauses(services, db, accountId, {
-        checkIds: [group.check_id],
-        at: group.last_seen_at,
-      });
-      // The runs of that minute may be deleted by now.
-      if (check === undefined || cause === undefined)
-        throw notFound('result with the error', params.errorGroupId);
-      const id = newId();
-      const analysis = {
-        ...{ id, account_id: accountId, check_id: check.id, error_group_id: group.id },
-        check_type: check.type,
-        created_at: clock.now(),
-        duration_ms: Math.round(clock.monotonic() - began),
-        user_context: body.userContext ?? null,
-      };
-      await storeAnalysis(db, analysis, cause);
-      return { id, status: 'PENDING' };
-    },
+    analyseErrorGroup: ({ params, body }, { principal }) =>
+      analyse(principal.accountId, params.errorGroupId, body.userContext ?? null),
+
+    analyseTestSessionErrorGroup: ({ params, body }, { principal }) =>
+      analyse(principal.accountId, params.testSessionErrorGroupId, body.userContext ?? null),
 
     getRootCauseAnalysis: async ({ params }, { principal }) => {
       const row = await ownRows(db, 'root_cause_analyses', principal.accountId)

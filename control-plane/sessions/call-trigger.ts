@@ -13,6 +13,7 @@ import {
   findCheck,
   findGroup,
   groupOf,
+  type GroupRow,
   locationsOf,
 } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
@@ -103,6 +104,44 @@ export function hasPassed({ hasFailures, hasErrors, timedOut }: TriggeredOutcome
   return !hasFailures && !hasErrors && !timedOut;
 }
 
+type Target = Pick<TriggerRow, 'account_id' | 'check_id' | 'group_id'>;
+
+/** The check of a trigger, and where it runs. Throws 404 for one that has no location. */
+export async function checkOfTrigger(
+  db: Kysely<Database>,
+  { account_id: accountId, check_id: checkId }: Target,
+): Promise<{ row: CheckRow; locations: string[] }> {
+  const row = await findCheck(db, accountId, checkId ?? '');
+  const effective = row && effectiveFields(row, await groupOf(db, row));
+  if (row === undefined || effective === undefined || !isRunnable(row, effective)) {
+    throw new ApiError('NOT_FOUND', `check ${checkId ?? ''} has no location to run in`);
+  }
+  return { row, locations: locationsOf(effective) };
+}
+
+/** The checks of a trigger's group that can run, in its order. Throws 404 where there is none. */
+export async function checksOfTrigger(
+  db: Kysely<Database>,
+  trigger: Target,
+): Promise<{ group: GroupRow; rows: CheckRow[] }> {
+  const groupId = trigger.group_id ?? -1;
+  const group = await findGroup(db, trigger.account_id, groupId);
+  const isActive = group !== undefined && fromFlag(group.activated);
+  const members = isActive ? await checksOfGroup(db, trigger.account_id, groupId) : [];
+  const rows = members.filter(
+    (row) => fromFlag(row.activated) && isRunnable(row, effectiveFields(row, group)),
+  );
+  if (group === undefined || rows.length === 0) {
+    throw new ApiError(
+      'NOT_FOUND',
+      isActive
+        ? `check group ${groupId} has no activated check that runs in a location`
+        : `check group ${groupId} is deactivated`,
+    );
+  }
+  return { group, rows };
+}
+
 /**
  * Runs the check of a trigger. Throws 404 when it has no location, 400 when `runLocation` is none
  * of them.
@@ -116,12 +155,7 @@ export async function callCheckTrigger(
   const { db, clock } = services;
   const { runLocation } = query;
   await noteCall(services, trigger);
-  const row = await findCheck(db, trigger.account_id, trigger.check_id ?? '');
-  const effective = row && effectiveFields(row, await groupOf(db, row));
-  if (row === undefined || effective === undefined || !isRunnable(row, effective)) {
-    throw new ApiError('NOT_FOUND', `check ${trigger.check_id ?? ''} has no location to run in`);
-  }
-  const locations = locationsOf(effective);
+  const { row, locations } = await checkOfTrigger(db, trigger);
   if (runLocation !== undefined && !locations.includes(runLocation)) {
     throw invalidQuery('runLocation', `must be a location of the check: ${locations.join(', ')}`);
   }
@@ -138,21 +172,7 @@ export async function callGroupTrigger(
 ): Promise<TriggeredOutcome[]> {
   const { db, clock } = services;
   await noteCall(services, trigger);
-  const groupId = trigger.group_id ?? -1;
-  const group = await findGroup(db, trigger.account_id, groupId);
-  const isActive = group !== undefined && fromFlag(group.activated);
-  const members = isActive ? await checksOfGroup(db, trigger.account_id, groupId) : [];
-  const rows = members.filter(
-    (row) => fromFlag(row.activated) && isRunnable(row, effectiveFields(row, group)),
-  );
-  if (group === undefined || rows.length === 0) {
-    throw new ApiError(
-      'NOT_FOUND',
-      isActive
-        ? `check group ${groupId} has no activated check that runs in a location`
-        : `check group ${groupId} is deactivated`,
-    );
-  }
+  const { group, rows } = await checksOfTrigger(db, trigger);
   const options = { ...query, deadline: clock.monotonic() + triggerWaitMs, signal };
   const outcomes: TriggeredOutcome[] = [];
   const work = rows.entries();

@@ -4,6 +4,7 @@ export { checkSessionHandlers } from './check-sessions/handlers.ts';
 export { checkTrialHandlers } from './check-trials/handlers.ts';
 export { forgetTrials } from './check-trials/forget-trials.ts';
 export { checkTriggerHandlers } from './check-triggers/handlers.ts';
+export { deploymentTriggerHandlers } from './deployment-triggers/handlers.ts';
 export { forgetSessions } from './forget-sessions.ts';
 export { awaitTestSession } from './test-sessions/await-test-session.ts';
 export { cancelTestSession } from './test-sessions/cancel-test-session.ts';
@@ -40,4 +41,4 @@ export {
   type TestRunState,
   type TestSessionRow,
 } from './test-sessions/store.ts';
-export { findTriggeredChecks } from './triggered-checks.ts';
+export { findTriggeredChecks, type TriggerTarget } from './triggered-checks.ts';

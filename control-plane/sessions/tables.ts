@@ -9,6 +9,7 @@ import type {
 declare module '../db/tables.ts' {
   interface Database {
     check_triggers: CheckTriggersTable;
+    deployment_triggers: DeploymentTriggersTable;
     check_sessions: CheckSessionsTable;
     check_session_runs: CheckSessionRunsTable;
     test_sessions: TestSessionsTable;
@@ -26,6 +27,23 @@ export interface CheckTriggersTable {
   /** SHA-256 of the token, in hex. */
   token: string;
   token_encrypted: string | null;
+  created_at: number;
+  called_at: number | null;
+  updated_at: number | null;
+}
+
+/** The target is either a check or a group. */
+export interface DeploymentTriggersTable {
+  id: Generated<number>;
+  account_id: string;
+  check_id: string | null;
+  group_id: number | null;
+  /** SHA-256 of the token, in hex. */
+  token: string;
+  token_encrypted: string;
+  repo_id: string;
+  /** What it shows and filters by: the other fields of its body. */
+  settings_json: string;
   created_at: number;
   called_at: number | null;
   updated_at: number | null;

@@ -8,6 +8,7 @@ export interface TriggerTarget {
   /** All tags of an inner list must match; one matching list is enough. */
   matchTags?: readonly (readonly string[])[];
   checkId?: readonly string[];
+  allowDeactivated?: boolean;
 }
 
 function matches(tags: readonly string[], matchTags: readonly (readonly string[])[]): boolean {
@@ -18,7 +19,7 @@ function matches(tags: readonly string[], matchTags: readonly (readonly string[]
 export async function findTriggeredChecks(
   db: Kysely<Database>,
   accountId: string,
-  { matchTags, checkId }: TriggerTarget,
+  { matchTags, checkId, allowDeactivated = false }: TriggerTarget,
 ): Promise<CheckRow[]> {
   let query = ownRows(db, 'checks', accountId);
   if (checkId !== undefined) query = query.where('id', 'in', checkId.length > 0 ? checkId : ['']);
@@ -27,6 +28,6 @@ export async function findTriggeredChecks(
   return rows.filter((row) => {
     const fields = effectiveAmong(row, groups);
     const isWanted = matchTags === undefined || matches(fields.tags, matchTags);
-    return fields.activated && isWanted && isRunnable(row, fields);
+    return (fields.activated || allowDeactivated) && isWanted && isRunnable(row, fields);
   });
 }

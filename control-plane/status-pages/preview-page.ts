@@ -86,6 +86,7 @@ function lookOf(body: StatusPagePreviewBody): PageLook {
     description: body.description ?? null,
     // The console loads nothing from other hosts.
     logo: logo?.startsWith('data:') === true ? logo : null,
+    logoDark: null,
     favicon: null,
     redirectTo: null,
     theme: defaultTheme === 'AUTO' ? body.scheme : defaultTheme,

@@ -41,6 +41,7 @@ export interface ReadPage {
 
 type Row = Selectable<StatusPagesTable>;
 type Look = Pick<PageLook, 'description' | 'logo' | 'favicon' | 'redirectTo' | 'themeColors'> & {
+  logoDark?: PageLook['logoDark'];
   defaultTheme: PageLook['theme'];
 } & Partial<Pick<PageLook, 'language' | 'languages' | 'timezone'>>;
 
@@ -114,6 +115,7 @@ export async function readPage(
         customDomain: row.custom_domain,
         description: look.description,
         logo: look.logo,
+        logoDark: look.logoDark ?? null,
         favicon: look.favicon,
         redirectTo: look.redirectTo,
         theme: look.defaultTheme,

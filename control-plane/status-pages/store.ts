@@ -41,7 +41,7 @@ type Look = Pick<
   | 'timezone'
 > &
   /** The given spelling; the columns are in lower case for look-ups. */
-  Partial<Pick<Wire, 'url' | 'customDomain'>>;
+  Partial<Pick<Wire, 'url' | 'customDomain' | 'logoDark'>>;
 
 const plainLook: Look = {
   description: null,
@@ -127,7 +127,9 @@ function toWire(
     customDomain: row.claimed_domain,
     ...domainWire(row, domains),
     ...plainLook,
+    logoDark: null,
     ...fromJson<Look>(row.body_json),
+    version: 2,
     // There is no branding that could be removed.
     whiteLabel: true,
     isPrivate: fromFlag(row.is_private),

@@ -59,6 +59,7 @@ export const account = z
       }),
     }),
     alertSettings,
+    features: z.array(z.string()).meta({ description: 'What existing clients ask for by name' }),
     created_at: timestamp,
   })
   .meta({ id: 'Account' });

@@ -1,6 +1,7 @@
 /** Alert channels and their subscriptions. Spec: Events; Alert notification record. */
 import { z } from 'zod';
 import { keyValuePair, pageOf, pathInteger, timestamp, timezone, updateOf } from './primitives.ts';
+import { projectBindings } from './project-bindings.ts';
 import { sensitive } from './sensitive.ts';
 import { defineRoutes, put, resourceOperations } from './route.ts';
 
@@ -170,6 +171,7 @@ export const alertChannel = z
     subscriptions: z.array(subscription),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
+    projectBindings,
     warnings: z.array(z.string()).exactOptional().meta({
       description: 'Why it cannot notify anybody yet; absent without a reason',
     }),
@@ -198,6 +200,10 @@ export const alertChannelRoutes = defineRoutes('Alert channels', {
   subscribeAlertChannel: put(
     '/v1/alert-channels/{id}/subscriptions',
     'Subscribe a check or a group to an alert channel, or change its subscription',
-    { params: z.object(byId), body: channelSubscription, response: alertChannel },
+    {
+      params: z.object(byId),
+      body: channelSubscription,
+      response: alertChannel.extend(subscription.omit({ id: true }).shape),
+    },
   ),
 });

@@ -32,6 +32,7 @@ import {
   timestamp,
   updateOf,
 } from './primitives.ts';
+import { projectBindings } from './project-bindings.ts';
 import { sensitive } from './sensitive.ts';
 import { defineRoute, defineRoutes, get, post, put, remove } from './route.ts';
 
@@ -99,6 +100,7 @@ export const checkGroup = z
     ...fields,
     apiCheckDefaults: apiCheckDefaults.nullable(),
     id: z.int(),
+    projectBindings,
     badgeToken: z
       .string()
       .nullable()

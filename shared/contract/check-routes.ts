@@ -162,20 +162,39 @@ const ping = {
 } as const;
 const ofHeartbeat = z.object({ checkId: z.string() });
 
-export const checkRoutes = defineRoutes(tag, {
-  listChecks: get('/v1/checks', 'List checks, newest first', {
-    query: z.object({
-      ...pageQuery,
-      apiCheckUrlFilterPattern: z.string().max(2048).exactOptional(),
-      tag: queryList(z.string().min(1)).exactOptional(),
-      checkType: checkType.exactOptional(),
-      search: z.string().max(255).exactOptional(),
-      status: z.enum(['passing', 'failing', 'degraded']).exactOptional(),
-      applyGroupSettings: queryBoolean.default(false),
-    }),
-    response: z.array(anyCheck),
-    paged: true,
+const listing = {
+  query: z.object({
+    ...pageQuery,
+    apiCheckUrlFilterPattern: z.string().max(2048).exactOptional(),
+    tag: queryList(z.string().min(1)).exactOptional(),
+    checkType: checkType.exactOptional(),
+    search: z.string().max(255).exactOptional(),
+    status: z.enum(['passing', 'failing', 'degraded']).exactOptional(),
+    applyGroupSettings: queryBoolean.default(false),
   }),
+  response: z.array(anyCheck),
+  paged: true,
+} as const;
+const reading = {
+  params: byId,
+  query: z.object({
+    includeDependencies: queryBoolean.default(true).meta({
+      description: 'False leaves the files of scripted checks out',
+    }),
+    applyGroupSettings: queryBoolean.default(false),
+  }),
+  response: anyCheck,
+} as const;
+const inV2 = {
+  description:
+    'Without `project`, `logicalId`, `member` and `pending` of the first version: `projectBindings` says it.',
+};
+const inV3 = { description: 'As the second version, with `constraints` in `intent`.' };
+
+export const checkRoutes = defineRoutes(tag, {
+  listChecks: get('/v1/checks', 'List checks, newest first', listing),
+  listChecksV2: get('/v2/checks', 'List checks, newest first', { ...listing, ...inV2 }),
+  listChecksV3: get('/v3/checks', 'List checks, newest first', { ...listing, ...inV3 }),
   createCheck: post('/v1/checks', 'Create a check of the type in `checkType`', {
     deprecated: true,
     query: autoAssignAlerts,
@@ -183,16 +202,9 @@ export const checkRoutes = defineRoutes(tag, {
     response: anyCheck,
     errors: [402, 409],
   }),
-  getCheck: get('/v1/checks/{id}', 'Read a check', {
-    params: byId,
-    query: z.object({
-      includeDependencies: queryBoolean.default(true).meta({
-        description: 'False leaves the files of scripted checks out',
-      }),
-      applyGroupSettings: queryBoolean.default(false),
-    }),
-    response: anyCheck,
-  }),
+  getCheck: get('/v1/checks/{id}', 'Read a check', reading),
+  getCheckV2: get('/v2/checks/{id}', 'Read a check', { ...reading, ...inV2 }),
+  getCheckV3: get('/v3/checks/{id}', 'Read a check', { ...reading, ...inV3 }),
   getSignedPart: get('/v1/checks/{id}/signed-part', 'Read what is to be signed of a check', {
     description:
       'For locations whose agents run only signed work. Who signs what a control plane shows trusts it: read it first.',

@@ -10,6 +10,7 @@ import {
   severity,
   timestamp,
 } from './primitives.ts';
+import { flatProjectBinding, projectBindings } from './project-bindings.ts';
 import { workSignature } from './work-signature.ts';
 
 /** Spec: Check, `frequency` in minutes. 0 means sub-minute, see `frequencyOffset`. */
@@ -42,6 +43,14 @@ export const alertSettings = z
         percentage: z.literal([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]).default(10),
       })
       .prefault({}),
+    sslCertificates: z
+      .object({ enabled: z.boolean(), alertThreshold: z.int().min(0) })
+      .partial()
+      .exactOptional()
+      .meta({
+        deprecated: true,
+        description: 'Kept as it was sent: `sslExpiry` of alert channels decides',
+      }),
     escalationPolicyId: z.uuid().nullable().exactOptional().meta({
       description: 'Who is notified step by step until the alert is acknowledged; null for nobody',
     }),
@@ -118,6 +127,25 @@ const checkVariables = z.array(environmentVariable).max(maxCheckVariables);
 /** Source of a customer script. */
 export const scriptText = z.string().max(262_144);
 
+const statements = z.array(z.string().min(1).max(1000)).max(20).default([]);
+const goal = z.string().min(1).max(2000).meta({
+  description: 'What the check protects, in words of people: kept, and read by nothing here',
+});
+const intent = z.object({ goal, requiredOutcomes: statements, mustPreserve: statements }).meta({
+  id: 'CheckIntent',
+  example: { goal: 'People can pay.', requiredOutcomes: [], mustPreserve: [] },
+});
+/** As the third version of checks shows it. */
+const intentByType = z
+  .object({
+    goal,
+    constraints: z.array(
+      z.object({ type: z.enum(['REQUIRED_OUTCOME', 'MUST_PRESERVE']), statement: z.string() }),
+    ),
+  })
+  .meta({ id: 'CheckIntentByType' });
+export type Intent = z.output<typeof intent>;
+
 /** Fields of every check, with their defaults. */
 export const commonCheckFields = {
   name,
@@ -131,6 +159,10 @@ export const commonCheckFields = {
   alertChannelSubscriptions: alertChannelSubscriptions.default([]),
   triggerIncident: triggerIncident.nullable().meta({ example: null }).default(null),
   description: description.default(null),
+  intent: intent.nullable().default(null),
+  aiAutoRepairEnabled: z.boolean().nullable().default(null).meta({
+    description: 'Kept as it was sent: nothing repairs checks here',
+  }),
 };
 
 /** Further fields of checks with locations. A missing `frequencyOffset` is chosen. */
@@ -192,9 +224,12 @@ export const alertChannels = z
 /** Fields of every check that only responses carry. */
 export const responseOnlyCheckFields = {
   id: z.uuid(),
+  intent: z.union([intent, intentByType]).nullable().default(null),
   alertChannels,
   created_at: timestamp,
   updated_at: timestamp.nullable(),
+  projectBindings,
+  ...flatProjectBinding,
   warnings: z.array(z.string()).exactOptional().meta({
     description:
       'In the answers to create and update: what keeps the check from running as asked, such as a location without an agent',

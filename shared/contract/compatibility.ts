@@ -63,10 +63,14 @@ const invite = z
   })
   .meta({ id: 'AccountInvite' });
 
+const membersOfMine = '/v1/accounts/me/members';
+const membersOf = '/v1/accounts/{accountId}/members';
+const ofAccount = z.object({ accountId: pathId });
+
 const listAccountMembers = defineRoute({
   operationId: 'listAccountMembers',
   method: 'GET',
-  path: '/v1/accounts/me/members',
+  path: membersOfMine,
   tag,
   summary: 'List people and open invitations of the account',
   authentication: 'apiKey',
@@ -88,13 +92,14 @@ const listAccountMembers = defineRoute({
 });
 
 const byUser = z.object({ userId: pathId });
+const ofAccountByUser = ofAccount.extend(byUser.shape);
 const auditedAs = '/v1/people/{userId}';
 
 const updateAccountMember = defineRoute({
   ...personRoutes.updatePerson,
   operationId: 'updateAccountMember',
   method: 'PATCH',
-  path: '/v1/accounts/me/members/{userId}',
+  path: `${membersOfMine}/{userId}`,
   tag,
   auditedAs,
   params: byUser,
@@ -104,10 +109,31 @@ const updateAccountMember = defineRoute({
 const removeAccountMember = defineRoute({
   ...personRoutes.removePerson,
   operationId: 'removeAccountMember',
-  path: '/v1/accounts/me/members/{userId}',
+  path: `${membersOfMine}/{userId}`,
   tag,
   auditedAs,
   params: byUser,
+});
+
+const listMembersOfAccount = defineRoute({
+  ...listAccountMembers,
+  operationId: 'listMembersOfAccount',
+  path: membersOf,
+  params: ofAccount,
+});
+
+const updateMemberOfAccount = defineRoute({
+  ...updateAccountMember,
+  operationId: 'updateMemberOfAccount',
+  path: `${membersOf}/{userId}`,
+  params: ofAccountByUser,
+});
+
+const removeMemberOfAccount = defineRoute({
+  ...removeAccountMember,
+  operationId: 'removeMemberOfAccount',
+  path: `${membersOf}/{userId}`,
+  params: ofAccountByUser,
 });
 
 export const compatibilityRoutes = {
@@ -115,6 +141,9 @@ export const compatibilityRoutes = {
   getAccountOfClient,
   getUserOfClient,
   listAccountMembers,
+  listMembersOfAccount,
   updateAccountMember,
+  updateMemberOfAccount,
   removeAccountMember,
+  removeMemberOfAccount,
 };

@@ -11,6 +11,7 @@ import {
   updateOf,
   webLink,
 } from './primitives.ts';
+import { projectBindings } from './project-bindings.ts';
 import { defineRoutes, get, post, put, remove, resourceOperations } from './route.ts';
 
 const text = (max: number) => z.string().max(max).nullable().default(null);
@@ -45,6 +46,7 @@ const fields = {
   isPrivate: z.boolean().default(false),
   showP95: z.boolean().default(true),
   showP99: z.boolean().default(true),
+  sortByStatus: z.boolean().default(false),
   keys: z.array(z.looseObject({})).max(100).default([]),
 };
 const createBody = z.object(fields);
@@ -57,6 +59,7 @@ export const dashboard = z
     dashboardId: z.string(),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
+    projectBindings,
   })
   .meta({ id: 'Dashboard' });
 
@@ -75,6 +78,7 @@ const updateBody = z.object({
 const dashboardIncidentUpdate = z
   .object({
     id: z.uuid(),
+    incidentId: z.uuid(),
     status: updateStatus,
     description: z.string(),
     created_at: timestamp,

@@ -21,6 +21,7 @@ import { badgeRoutes } from './badge.ts';
 import { checkGroupRoutes } from './check-group.ts';
 import { checkTrialRoutes } from './check-trial.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from './check-trigger.ts';
+import { deploymentTriggerRoutes } from './deployment-trigger.ts';
 import { compatibilityRoutes } from './compatibility.ts';
 import { projectImportRoutes } from './compatibility/imports.ts';
 import { projectRoutes } from './compatibility/projects.ts';
@@ -43,6 +44,7 @@ import { reportingRoutes } from './reporting.ts';
 import { rootCauseRoutes } from './root-cause.ts';
 import { runtimeRoutes } from './runtime.ts';
 import { schedulePreviewRoutes } from './schedule-preview.ts';
+import { secretScanRoutes } from './secret-scan.ts';
 import { snippetRoutes } from './snippet.ts';
 import { staticIpRoutes } from './static-ip.ts';
 import { serviceRoutes, statusPageRoutes } from './status-page.ts';
@@ -83,6 +85,7 @@ export const routeGroups = {
   alertAcknowledgement: alertAcknowledgementRoutes,
   alertDelivery: alertDeliveryRoutes,
   checkTrigger: checkTriggerRoutes,
+  deploymentTrigger: deploymentTriggerRoutes,
   checkSession: checkSessionRoutes,
   checkTrial: checkTrialRoutes,
   schedulePreview: schedulePreviewRoutes,
@@ -107,6 +110,7 @@ export const routeGroups = {
   invitation: invitationRoutes,
   profile: profileRoutes,
   audit: auditRoutes,
+  secretScan: secretScanRoutes,
   compatibility: compatibilityRoutes,
   project: projectRoutes,
   projectImport: projectImportRoutes,

@@ -13,6 +13,7 @@ import {
   timezone as anyTimezone,
   updateOf,
 } from './primitives.ts';
+import { projectBindings } from './project-bindings.ts';
 import { defineRoutes, get, patch, post, put, remove, resourceOperations } from './route.ts';
 
 /** ISO 8601 with an offset, or local to the time zone; a date alone is midnight. */
@@ -171,6 +172,7 @@ export const maintenanceWindow = z
       }),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
+    projectBindings,
     warnings: z.array(z.string()).exactOptional().meta({
       description:
         'Set when the window applies to no check, no status page shows it, or its owner is never notified',
@@ -185,6 +187,8 @@ const anyStatus = z.enum([...statuses, 'CANCELLED']);
 const maintenanceUpdate = z
   .object({
     id: z.string(),
+    maintenanceId,
+    maintenanceWindowId: z.int(),
     description: z.string(),
     status: anyStatus,
     notifySubscribers: z.boolean(),

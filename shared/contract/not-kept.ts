@@ -4,5 +4,6 @@
  */
 export const lossOf: ReadonlyMap<string, string> = new Map([
   ['snapshots', 'no picture would be compared'],
-  ['statusPageVisibility', 'no status page would announce it'],
+  ['setupScriptDependencies', 'its setup script would lack these files'],
+  ['tearDownScriptDependencies', 'its teardown script would lack these files'],
 ]);

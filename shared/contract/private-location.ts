@@ -10,6 +10,7 @@ import {
   timestamp,
   updateOf,
 } from './primitives.ts';
+import { projectBindings } from './project-bindings.ts';
 import { sensitive } from './sensitive.ts';
 import { defineRoutes, get, post, remove, resourceOperations } from './route.ts';
 
@@ -86,6 +87,7 @@ export const runningAgents = z.array(
   z.object({
     version: z.string(),
     count: z.int(),
+    isOutdated: z.boolean().meta({ description: 'Of a version below `minAgentVersion`' }),
     agents: z.array(z.object({ id: z.string(), lastSeenAt: timestamp })),
   }),
 );
@@ -101,6 +103,7 @@ export const privateLocation = z
     resultEncryptionKeys: z.array(resultEncryptionKey),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
+    projectBindings,
     lastSeen: timestamp.nullable(),
     agentCount: z.int().nullable(),
     ...locationStand.shape,

@@ -56,17 +56,23 @@ export const rootCauseAnalysis = z
   .meta({ id: 'RootCauseAnalysis' });
 export type RootCauseAnalysis = z.infer<typeof rootCauseAnalysis>;
 
+const asking = {
+  description: 'Decided at once, from the minute in which the error was last seen.',
+  body: z.object({ userContext: z.string().max(256).exactOptional() }).prefault({}),
+  status: 202,
+  response: z.object({ id: z.uuid(), status: z.enum(['PENDING']) }),
+} as const;
+
 export const rootCauseRoutes = defineRoutes('Root cause analyses', {
   analyseErrorGroup: post(
     '/v1/root-cause-analyses/error-groups/{errorGroupId}',
     'Ask for an analysis of an error group',
-    {
-      description: 'Decided at once, from the minute in which the error was last seen.',
-      params: z.object({ errorGroupId: pathId }),
-      body: z.object({ userContext: z.string().max(256).exactOptional() }).prefault({}),
-      status: 202,
-      response: z.object({ id: z.uuid(), status: z.enum(['PENDING']) }),
-    },
+    { ...asking, params: z.object({ errorGroupId: pathId }) },
+  ),
+  analyseTestSessionErrorGroup: post(
+    '/v1/root-cause-analyses/test-session-error-groups/{testSessionErrorGroupId}',
+    'Ask for an analysis of an error group of a test session',
+    { ...asking, params: z.object({ testSessionErrorGroupId: pathId }) },
   ),
   getRootCauseAnalysis: get('/v1/root-cause-analyses/{id}', 'Read an analysis', {
     params: z.object({ id: pathId }),

@@ -11,6 +11,7 @@ import {
   timezone,
   webLink,
 } from './primitives.ts';
+import { projectBindings } from './project-bindings.ts';
 import { defineRoutes, get, post, remove, resourceOperations } from './route.ts';
 
 const name = z.string().trim().min(1).max(255);
@@ -114,6 +115,9 @@ const statusPageBody = z.object({
   customDomain: customDomain.nullable().exactOptional(),
   themeColors: themeColors.nullable().exactOptional(),
   logo: webLink.nullable().exactOptional(),
+  logoDark: webLink.nullable().exactOptional().meta({
+    description: 'Instead of `logo` where the page is dark',
+  }),
   redirectTo: webLink
     .nullable()
     .exactOptional()
@@ -166,6 +170,8 @@ export const statusPage = z
       }),
     themeColors: themeColors.nullable(),
     logo: z.string().nullable(),
+    logoDark: z.string().nullable(),
+    version: z.literal(2),
     redirectTo: z.string().nullable(),
     favicon: z.string().nullable(),
     defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']),
@@ -177,6 +183,7 @@ export const statusPage = z
     accountId: z.uuid(),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
+    projectBindings,
   })
   .meta({ id: 'StatusPage' });
 

@@ -8,8 +8,9 @@ import { asset, checkResult } from './check-result-routes.ts';
 import { artifactType } from './check-result.ts';
 import { retryStrategy } from './check.ts';
 import { checkType } from './checks/index.ts';
-import { errorGroup } from './error-group.ts';
+import { errorGroup, errorGroupRoutes } from './error-group.ts';
 import {
+  pageOf,
   pathId,
   plainAddress,
   queryBoolean,
@@ -18,7 +19,7 @@ import {
   queryList,
   timestamp,
 } from './primitives.ts';
-import { defineRoutes, get, post } from './route.ts';
+import { defineRoutes, get, patch, post } from './route.ts';
 
 /** Most jobs of one session. */
 export const maxTestJobs = 1_000;
@@ -101,6 +102,7 @@ const entry = z
     stoppedAt: timestamp.nullable(),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
+    errorGroupIds: z.array(z.string()),
   })
   .meta({ id: 'TestSessionEntry' });
 
@@ -138,6 +140,8 @@ export const testSession = z
         isDegraded: z.boolean(),
         aborted: z.boolean(),
         responseTime: z.number().nullable(),
+        startedAt: timestamp.nullable(),
+        stoppedAt: timestamp.nullable(),
         error: z.string().nullable().meta({ description: 'Why there is no result' }),
         reportUrl: z
           .string()
@@ -157,11 +161,36 @@ const testResult = checkResult.extend({
   checkId: z.string().nullable(),
   checkType: z.string(),
   checkRunId: z.int().nullable(),
+  testSessionResultId: z.uuid(),
+  testSessionResultLink: z.string(),
+  status: testSessionStatus,
+  aborted: z.boolean(),
+  scheduleError: z.string().nullable().meta({ description: 'Why it was not run' }),
+  privateLocationId: z.string().nullable(),
+  updated_at: timestamp.nullable(),
   metadata: z
     .looseObject({})
     .exactOptional()
     .meta({ description: 'What a test runner reported; absent for runs of agents' }),
 });
+
+/** Errors of what sessions ran. Each session has groups of its own. */
+const testErrorGroup = errorGroup
+  .extend({
+    projectId: z.uuid().nullable(),
+    environments: z.array(z.string()).nullable(),
+  })
+  .meta({ id: 'TestSessionErrorGroup' });
+const byErrorGroup = { params: z.object({ id: pathId }), response: testErrorGroup };
+
+const callVariables = z.array(
+  z.object({
+    key: z.string().min(1).max(1_024),
+    value: z.string().max(262_144),
+    locked: z.boolean().default(false),
+    secret: z.boolean().default(false),
+  }),
+);
 
 export const testSessionRoutes = defineRoutes('Compatibility', {
   runTestSession: post(
@@ -224,17 +253,7 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
           description: 'All tags of an inner list must match; one matching list is enough',
         }),
         checkId: z.array(z.string().max(64)).max(maxTestJobs).nullable().default(null),
-        environmentVariables: z
-          .array(
-            z.object({
-              key: z.string().min(1).max(1_024),
-              value: z.string().max(262_144),
-              locked: z.boolean().default(false),
-              secret: z.boolean().default(false),
-            }),
-          )
-          .max(500)
-          .default([]),
+        environmentVariables: callVariables.max(500).default([]),
         repoInfo,
         environment: text(255),
         testRetryStrategy: retryStrategy.nullable().default(null),
@@ -256,6 +275,36 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
         sequenceIds: ids,
       }),
       errors: [403, 413, 429],
+    },
+  ),
+  createTestSession: post(
+    '/v1/test-sessions/trigger',
+    'Run stored checks as a test session, which alerts nobody',
+    {
+      description:
+        'Copies of the checks that match run once in `runLocation`; without a filter those of all activated checks. It does not wait for them.',
+      role: 'READ_RUN',
+      body: z.object({
+        name: z.string().min(1).max(255),
+        runLocation: z.string().min(1).max(64).meta({ example: 'eu-central-1' }),
+        target: z
+          .object({
+            matchTags: z.array(z.array(z.string()).max(50)).max(50).exactOptional(),
+            checkId: z.array(z.uuid()).max(maxTestJobs).exactOptional(),
+            allowDeactivated: z.boolean().default(false),
+          })
+          .prefault({}),
+        environmentVariables: callVariables.max(50).default([]),
+        retryStrategy: retryStrategy.nullable().default(null),
+        refreshCache: z.boolean().default(false),
+        metadata: repoInfo
+          .unwrap()
+          .unwrap()
+          .extend({ environment: text(255) })
+          .prefault({}),
+      }),
+      response: testSession,
+      errors: [404, 429],
     },
   ),
   awaitTestSessionScheduling: get(
@@ -354,10 +403,25 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
       }),
     },
   ),
+  listTestSessionErrorGroups: get(
+    '/v1/test-session-error-groups',
+    'List the error groups of test sessions, last seen first',
+    pageOf(testErrorGroup),
+  ),
+  listTestSessionErrorGroupsOfProject: get(
+    '/v1/test-session-error-groups/projects/{projectId}',
+    'List the error groups of the test sessions of a project, last seen first',
+    { params: z.object({ projectId: pathId }), response: z.array(testErrorGroup) },
+  ),
   getTestSessionErrorGroup: get(
     '/v1/test-session-error-groups/{id}',
     'Read an error group of a test session',
-    { params: z.object({ id: pathId }), response: errorGroup },
+    byErrorGroup,
+  ),
+  updateTestSessionErrorGroup: patch(
+    '/v1/test-session-error-groups/{id}',
+    'Archive an error group of a test session',
+    { ...byErrorGroup, body: errorGroupRoutes.updateErrorGroup.body },
   ),
   getTestSessionLink: get(
     '/next/test-sessions/{testSessionId}/link',

@@ -45,6 +45,11 @@ function compile(pattern: string): RE2JS {
   return regex;
 }
 
+/** Whether a text has a match of a customer's pattern, in linear time. Throws for one that is none. */
+export function hasMatch(text: string, pattern: string): boolean {
+  return compile(pattern).matcher(text).find();
+}
+
 function firstCapture(text: string, pattern: string): string | undefined {
   const matcher = compile(pattern).matcher(text);
   if (!matcher.find()) return undefined;

@@ -135,6 +135,7 @@ const unknownIds: Partial<Record<Kind, string | number>> = {
   snippet: 900_000_002,
   alertChannel: 900_000_003,
   device: 900_000_006,
+  deploymentTrigger: 900_000_007,
   maintenanceWindow: 900_000_004,
   maintenance: '900000004-4070908800000',
   dashboardNumber: 900_000_005,
@@ -197,6 +198,7 @@ const notSuccessful: Readonly<Record<string, number>> = {
   agentSendLogs: 404,
   // It is the member that `removeAccountMember` has removed.
   removePerson: 404,
+  removeMemberOfAccount: 404,
   // A key has no profile.
   updateMe: 404,
   changeMyPassword: 404,

@@ -357,8 +357,18 @@ export const sections: readonly Section[] = [
     values: 42,
     requests: checkOperations,
     responses: checkOperations,
-    // Our own, and only where something is missing.
-    further: ['warnings', 'signature'],
+    // Our own, and only where something is missing; and what newer clients send and read.
+    further: [
+      ...[
+        'warnings',
+        'signature',
+        'aiAutoRepairEnabled',
+        'intent',
+        'intent.goal',
+        'intent.requiredOutcomes',
+      ],
+      ...['intent.mustPreserve', 'projectBindings', 'project', 'logicalId', 'member', 'pending'],
+    ],
     table: [
       field('name string required always', { sample: 'renamed' }),
       field('id string always in response'),
@@ -447,7 +457,10 @@ export const sections: readonly Section[] = [
     requests: [...checkOperations, ...groupOperations],
     responses: [...checkOperations, ...groupOperations],
     // Time-based escalation is the other half of what `escalationType` leaves open.
-    further: ['alertSettings.timeBasedEscalation', 'alertSettings.escalationPolicyId'],
+    further: [
+      ...['alertSettings.timeBasedEscalation', 'alertSettings.escalationPolicyId'],
+      ...['', '.enabled', '.alertThreshold'].map((part) => `alertSettings.sslCertificates${part}`),
+    ],
     table: [
       field('alertSettings.escalationType string', { sample: 'RUN_BASED' }),
       field('alertSettings.runBasedEscalation.failedRunThreshold integer', { sample: 3 }),
@@ -666,6 +679,7 @@ export const sections: readonly Section[] = [
     responses: groupOperations,
     further: [
       'badgeToken',
+      'projectBindings',
       'apiCheckDefaults.headers[].locked',
       'apiCheckDefaults.queryParameters[].locked',
       'apiCheckDefaults.assertions[].property',
@@ -950,6 +964,7 @@ export const sections: readonly Section[] = [
       'languages',
       'timezone',
       'customDomainChallenge',
+      ...['logoDark', 'version', 'projectBindings'],
     ],
     table: [
       field('id string always in response'),
@@ -1059,7 +1074,7 @@ export const sections: readonly Section[] = [
     responses: ['createMaintenanceWindow'],
     further: [
       ...['timezone', 'description', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'],
-      ...['nextOccurrences', 'warnings', 'ownerAlertChannelIds'],
+      ...['nextOccurrences', 'warnings', 'ownerAlertChannelIds', 'projectBindings'],
       ...['pauseScope', 'silenceScope'].flatMap((scope) => [
         scope,
         ...['checkIds', 'groupIds', 'serviceIds', 'statusPageIds'].map((ids) => `${scope}.${ids}`),

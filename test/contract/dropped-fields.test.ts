@@ -60,6 +60,8 @@ function withUnknown(value: unknown, except?: string): { value: unknown; paths: 
 const storedAsGiven: Readonly<Record<string, RegExp>> = {
   addMyPasskey: /^credential\./,
   agentSubmitResults: /^items\./,
+  // Repositories send whole events.
+  callDeploymentTrigger: /./,
   deployProjectAtOnce: /^(repoInfo|resources\.\d+\.payload)\./,
   deployProject: /^(repoInfo|resources\.\d+\.payload)\./,
   runTestSession: /^(checkRunJobs\.\d+\.sourceInfo|project|repoInfo)\./,
@@ -232,26 +234,27 @@ test('a deployment says its warnings in its result and its events, and refuses w
     projectOf([resource('check', 'api', { ...urlCheck, ...payload })], {
       project: { logicalId: 'warned', name: 'Warned' },
     });
-  const made = await cp.api('POST', '/v1/projects/deploy', check({ intent: { goal: 'g' } }));
+  const made = await cp.api('POST', '/v1/projects/deploy', check({ [field]: { goal: 'g' } }));
   const path = `/v1/projects/warned/deployments/${String(made.body['id'])}`;
   const { body } = await cp.api('GET', `${path}/completion`);
-  const warning = 'check "api": "intent" is not kept';
+  const warning = `check "api": "${field}" is not kept`;
   assert.deepEqual(body['result'].warnings, [warning]);
   const events = await fetch(`${cp.url}${path}/events`, {
     headers: { authorization: `Bearer ${cp.apiKey}` },
   });
   assert.match(
     await events.text(),
-    /event: warning\ndata: {"message":"check .*"intent.*\n\nevent: complete/,
+    /event: warning\ndata: {"message":"check .*"zqxvv.*\n\nevent: complete/,
   );
   for (const [payload, isRefused] of [
     [{ snapshots: [{ key: 'k', path: 'p' }] }, true],
     [{ snapshots: [] }, false],
+    [{ setupScriptDependencies: [{ path: 'a.ts', content: '0' }] }, true],
   ] as const) {
     const answer = await cp.api('POST', '/v1/projects/deploy?dryRun=true', check(payload));
     assert.equal(answer.status, isRefused ? 400 : 200, JSON.stringify(answer.body));
     if (isRefused)
-      assert.match(String(answer.body['message']), /check "api": "snapshots" is not supported/);
+      assert.match(String(answer.body['message']), /check "api": "\w+" is not supported/);
   }
 });
 

@@ -85,6 +85,8 @@ function idsFor(route: Route, made: ReadonlyMap<string, Json>): Json {
       return { services: [{ id: answerOf('/v1/status-pages/services')['id'] }] };
     case 'createDashboardIncident':
       return { dashboardId: answerOf('/v1/dashboards')['id'] };
+    case 'createDeploymentTrigger':
+      return { checkId: answerOf('/v1/checks/url')['id'] };
     case 'cancel': {
       const [session] = answerOf('/v2/check-sessions/trigger')['sessions'] as Json[];
       return { checkSessionId: session?.['checkSessionId'] };

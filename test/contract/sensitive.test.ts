@@ -14,6 +14,7 @@ const suspicious = /passw|passphrase|secret|token|(api|service|raw|private)key/i
 const others = [
   ...['beginMyPasskey.password', 'beginMySecondFactor.password'],
   ...['changeMyPassword.currentPassword', 'changeMyPassword.newPassword'],
+  'createTestSession.environmentVariables.secret',
   ...['removeMyPasskey.password', 'removeMySecondFactor.password'],
   'triggerTestSession.environmentVariables.secret',
 ];

@@ -55,6 +55,7 @@ test('a group has the defaults of its version', async () => {
     retryStrategy: 'FALLBACK',
     useGlobalAlertSettings: null,
     doubleCheck: false,
+    projectBindings: { owner: null, references: [] },
     updated_at: null,
   });
   const v1 = await cp.api('POST', '/v1/check-groups', { name: 'b' });
@@ -172,9 +173,9 @@ test('the checks of a group come in its order, with its settings applied', async
 
   const plain = await cp.api('GET', `/v1/checks/${first.id}`);
   assert.deepEqual(plain.body.locations, ['eu-west-1']);
-  const applied = await cp.api('GET', `/v1/checks/${first.id}?applyGroupSettings=true`);
+  const applied = await cp.api('GET', `/v2/checks/${first.id}?applyGroupSettings=true`);
   assert.deepEqual(applied.body, merged);
-  const one = await cp.api('GET', `/v1/check-groups/${group.id}/checks/${first.id}`);
+  const one = await cp.api('GET', `/v2/check-groups/${group.id}/checks/${first.id}`);
   assert.deepEqual(one.body, merged);
   const other = await makeCheck(cp, 'url', {});
   assert.equal(

@@ -57,7 +57,9 @@ test('a dashboard has defaults, and keeps what a change leaves out', async () =>
     isPrivate: false,
     showP95: true,
     showP99: true,
+    sortByStatus: false,
     keys: [],
+    projectBindings: { owner: null, references: [] },
     created_at: at(0),
     updated_at: null,
   });
@@ -155,6 +157,7 @@ test('an incident of a dashboard shows its newest update, or all when asked', as
   });
   assert.deepEqual(one, {
     id: one.id,
+    incidentId: incident.id,
     status: 'INVESTIGATING',
     description: 'one',
     created_at: at(0),

@@ -39,6 +39,7 @@ test('a window is stored in UTC, with what it does not say at its default', asyn
     silenceScope: nothing,
     statusPageVisibility: null,
     ownerAlertChannelIds: [],
+    projectBindings: { owner: null, references: [] },
     warnings: ['it applies to no check: it has no tags, and pauses or silences not all'],
     nextOccurrences: [21, 28, 35, 42, 49].map((day) => {
       const startsAt = new Date(Date.UTC(2026, 10, day, 22));

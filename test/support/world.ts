@@ -16,6 +16,7 @@ import { clientCertificateRoutes } from '@monitor/shared/contract/client-certifi
 import { projectImportRoutes } from '@monitor/shared/contract/compatibility/imports.ts';
 import { projectRoutes } from '@monitor/shared/contract/compatibility/projects.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
+import { deploymentTriggerRoutes } from '@monitor/shared/contract/deployment-trigger.ts';
 import { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-policy.ts';
 import { incidentRoutes } from '@monitor/shared/contract/incident.ts';
 import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
@@ -25,6 +26,7 @@ import type { Route } from '@monitor/shared/contract/route.ts';
 import { rootCauseRoutes } from '@monitor/shared/contract/root-cause.ts';
 import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
+import { testSessionRoutes } from '@monitor/shared/contract/test-session.ts';
 import { testReportRoutes } from '@monitor/shared/contract/test-report.ts';
 import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { analyticsTypeRoutes } from '@monitor/shared/contract/analytics.ts';
@@ -215,8 +217,8 @@ export const createDashboardIncident = (target: Target, name: string, dashboardI
     body: { name, dashboardId, incidentUpdates: [update] },
   });
 
-/** What the API cannot make: results of agents, alerts, error groups. */
-async function insertRecords(
+/** A failed result with its error group. */
+async function insertFailure(
   { db, clock, newId }: Services,
   accountId: string,
   checkId: string,
@@ -233,22 +235,7 @@ async function insertRecords(
     ...{ name: marker, has_failures: 1, response_time_ms: 100, epoch: 1 },
     ...{ started_at: now - 1000, stopped_at: now - 900 },
   });
-  const resultId = result.id;
   await db.insertInto('check_results').values(result).execute();
-  await db
-    .updateTable('check_statuses')
-    .set({
-      has_failures: 1,
-      longest_run_ms: 100,
-      shortest_run_ms: 100,
-      last_run_location: 'eu-west-1',
-      last_check_run_id: run.id,
-      last_started_at: now - 1000,
-      created_at: now,
-      updated_at: now,
-    })
-    .where('check_id', '=', checkId)
-    .execute();
   const errorGroupId = newId();
   await db
     .insertInto('error_groups')
@@ -264,6 +251,38 @@ async function insertRecords(
       archived_until_next_event: 0,
       archived_for_ever: 0,
     })
+    .execute();
+  return { resultId: result.id, runId: run.id, errorGroupId };
+}
+
+/** What the API cannot make: results of agents, alerts, error groups. */
+async function insertRecords(
+  services: Services,
+  accountId: string,
+  checkId: string,
+  marker: string,
+) {
+  const { db, clock, newId } = services;
+  const now = clock.now();
+  const { resultId, runId, errorGroupId } = await insertFailure(
+    services,
+    accountId,
+    checkId,
+    marker,
+  );
+  await db
+    .updateTable('check_statuses')
+    .set({
+      has_failures: 1,
+      longest_run_ms: 100,
+      shortest_run_ms: 100,
+      last_run_location: 'eu-west-1',
+      last_check_run_id: runId,
+      last_started_at: now - 1000,
+      created_at: now,
+      updated_at: now,
+    })
+    .where('check_id', '=', checkId)
     .execute();
   const alertId = newId();
   await db
@@ -397,6 +416,8 @@ export const kinds = [
   'triggeredCheck',
   'checkTriggerToken',
   'groupTriggerToken',
+  'deploymentTrigger',
+  'deploymentTriggerToken',
   'pingToken',
   'pingSignal',
   'heartbeatEvent',
@@ -440,12 +461,14 @@ export const kinds = [
   'dashboardIncident',
   'dashboardIncidentUpdate',
   'project',
+  'projectId',
   'deployment',
   'importPlan',
   'runtime',
   'tag',
   'testSession',
   'testResult',
+  'testErrorGroup',
 ] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -551,6 +574,11 @@ export async function buildWorld(
   ids.triggeredCheck.push(triggered.id);
   ids.checkTriggerToken.push((await createCheckTrigger(target, triggered.id)).token);
   ids.groupTriggerToken.push((await createGroupTrigger(target, group.id)).token);
+  const onDeployment = await call(target, deploymentTriggerRoutes.createDeploymentTrigger, {
+    body: { checkId: triggered.id, repoId: marker, repoName: marker },
+  });
+  ids.deploymentTrigger.push(onDeployment.id);
+  ids.deploymentTriggerToken.push(onDeployment.webhookUrl?.split('/').at(-1) ?? '');
   ids.session.push(await startSession(target, checkId));
   const ended = await startSession(target, checkId);
   await call(target, checkSessionRoutes.cancelCheckSession, {
@@ -591,6 +619,7 @@ export async function buildWorld(
   );
 
   await buildTestSession(target, marker, ids);
+  ids.testErrorGroup.push(await insertTestFailure(services, target, accountId, marker, checkId));
   await buildPages(target, marker, ids);
   await buildDashboard(target, marker, ids);
   await buildProject(target, marker, ids);
@@ -610,6 +639,27 @@ async function buildTestSession(target: Target, marker: string, ids: World['ids'
   });
   ids.testSession.push(testSessionId);
   ids.testResult.push(testResultId);
+}
+
+/** An error of what a session runs. */
+async function insertTestFailure(
+  services: Services,
+  target: Target,
+  accountId: string,
+  marker: string,
+  checkId: string,
+): Promise<string> {
+  const { testSessionId } = await call(target, testSessionRoutes.createTestSession, {
+    body: { name: marker, runLocation: 'eu-west-1', target: { checkId: [checkId] } },
+  });
+  const { trial_id: trialId } = await services.db
+    .selectFrom('test_results')
+    .select('trial_id')
+    .where('session_id', '=', testSessionId)
+    .executeTakeFirstOrThrow();
+  const failure = await insertFailure(services, accountId, trialId ?? '', marker);
+  await call(target, testSessionRoutes.cancelTestSession, { params: { testSessionId }, body: {} });
+  return failure.errorGroupId;
 }
 
 async function buildPages(target: Target, marker: string, ids: World['ids']): Promise<void> {
@@ -638,6 +688,8 @@ async function buildProject(target: Target, marker: string, ids: World['ids']): 
   const params = { logicalId: marker, deploymentId: deployment.id };
   await call(target, projectRoutes.awaitDeployment, { params });
   ids.project.push(marker);
+  const project = await call(target, projectImportRoutes.getProject, { params });
+  ids.projectId.push(project.id);
   ids.deployment.push(deployment.id);
   const { id } = await call(target, projectImportRoutes.createImportPlan, {
     ...{ params, body: importOf('dashboard') },
@@ -680,7 +732,11 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/check-groups\/\{\w+\}$/, 'group'],
   [/\{(testSessionId|schedulingId)\}$/, 'testSession'],
   [/\{testResultId\}$/, 'testResult'],
-  [/^\/v1\/test-session-error-groups\/\{id\}$/, 'errorGroup'],
+  [/^\/v1\/test-session-error-groups\/\{id\}$/, 'testErrorGroup'],
+  [/\{testSessionErrorGroupId\}$/, 'testErrorGroup'],
+  [/\{projectId\}$/, 'projectId'],
+  [/^\/v1\/deployment-triggers\/\{id\}$/, 'deploymentTrigger'],
+  [/^\/deployment-triggers\/\{token\}$/, 'deploymentTriggerToken'],
   [/\/completion$/, 'endedSession'],
   [/^\/v1\/deletions\/\{id\}$/, 'deletion'],
   [/check-trials\/\{id\}$/, 'checkTrial'],
@@ -692,7 +748,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/^\/v1\/error-groups\/\{id\}$/, 'errorGroup'],
   [/code-bundles\/\{checkId\}$/, 'check:PLAYWRIGHT'],
   [/\{checkId\}$/, 'check'],
-  [/^\/v1\/checks\/\{id\}$/, 'check'],
+  [/^\/v\d\/checks\/\{id\}$/, 'check'],
   [/^\/v1\/snippets\/\{id\}$/, 'snippet'],
   [/^\/v1\/variables\/\{key\}$/, 'variable'],
   [/^\/v1\/alert-channels\/\{id\}$/, 'alertChannel'],
@@ -827,6 +883,10 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     cancel: { checkSessionId: ids.session[0] },
     updateErrorGroup: { archiveForEver: true },
     analyseErrorGroup: {},
+    analyseTestSessionErrorGroup: {},
+    updateTestSessionErrorGroup: { archivedUntilNextEvent: true },
+    createDeploymentTrigger: { checkId: ids.groupedCheck[0], repoId: 1, repoName: name },
+    callDeploymentTrigger: {},
     createMaintenanceWindow: window,
     previewMaintenanceWindow: window,
     updateMaintenanceWindow: { name },
@@ -871,6 +931,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     replayAlerts: {},
     updatePerson: { role: 'READ_ONLY' },
     updateAccountMember: { role: 'READ_ONLY' },
+    updateMemberOfAccount: { role: 'READ_ONLY' },
     createInvitation: { email: `changed-${unique()}@a.example` },
     updateMe: { name },
     beginMySecondFactor: { password: name },
@@ -891,6 +952,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
       ...{ name, runLocation: 'eu-west-1' },
       checkRunJobs: [{ ...checkTypes.URL.sample, ...testJob, name }],
     },
+    createTestSession: { name, runLocation: 'eu-west-1', target: { checkId: ids.check } },
     triggerTestSession: { name, runLocation: 'eu-west-1', checkId: ids.check },
     cancelTestSession: {},
     createReportedSession: { name, testResults: [{ name }] },

@@ -148,7 +148,12 @@ export function alertChannelHandlers(
       return presentOne(await channels.update(accountId, params.id, change), principal);
     },
 
-    subscribeAlertChannel: async ({ params, body }, { principal }) =>
-      presentOne(await channels.subscribe(principal.accountId, params.id, body), principal),
+    subscribeAlertChannel: async ({ params, body }, { principal }) => ({
+      ...(await presentOne(
+        await channels.subscribe(principal.accountId, params.id, body),
+        principal,
+      )),
+      ...body,
+    }),
   };
 }

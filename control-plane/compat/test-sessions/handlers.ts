@@ -11,15 +11,9 @@ import { fromFlag, toFlag, toTimestamp, toTimestampOrNull } from '../../db/colum
 import { ApiError, invalidField, notFound } from '../../errors/api-error.ts';
 import { isExistingClient, type ApiPrincipal } from '../../http/authenticate.ts';
 import type { CallContext } from '../../http/call-context.ts';
-import { asJson } from '../../http/answer.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { linkToResult, linkToTestSession } from '../../notifications/index.ts';
-import {
-  artifactHandlers,
-  errorGroupHandlers,
-  findCheckResult,
-  readableResult,
-} from '../../results/index.ts';
+import { artifactHandlers, findCheckResult, readableResult } from '../../results/index.ts';
 import {
   awaitTestSession,
   cancelTestSession,
@@ -41,9 +35,11 @@ import {
   statusOfOutcome,
   type TestResultRow,
   type TestSessionRow,
+  type TriggerTarget,
 } from '../../sessions/index.ts';
+import { testErrorGroupHandlers } from './error-groups.ts';
 import { originOf, type Origin } from './origin.ts';
-import { jobOfClient, jobOfStored } from './read-jobs.ts';
+import { jobOfClient, jobOfStored, type Overrides } from './read-jobs.ts';
 import { linkToReport, reportFile } from './report-link.ts';
 
 type Wire = z.input<typeof testSession>;
@@ -153,6 +149,8 @@ function openReading(services: Services) {
         isDegraded: fromFlag(row.is_degraded),
         aborted: row.outcome === 'CANCELLED',
         responseTime: row.response_time_ms,
+        startedAt: toTimestampOrNull(row.started_at),
+        stoppedAt: toTimestampOrNull(row.stopped_at),
         error: row.error,
         reportUrl: reportUrlOf(row),
         errorGroupIds: groupsOfRow(row),
@@ -181,7 +179,12 @@ async function placeOf(
   return { location, private_location_id: row.id };
 }
 
-function startHandlers(services: Services): Pick<All, 'runTestSession' | 'triggerTestSession'> {
+const noMatch = 'no activated check that runs in a location matches';
+
+function startHandlers(
+  services: Services,
+  { toWire }: Reading,
+): Pick<All, 'runTestSession' | 'triggerTestSession' | 'createTestSession'> {
   const { clock, db } = services;
 
   const begin = async (
@@ -222,6 +225,28 @@ function startHandlers(services: Services): Pick<All, 'runTestSession' | 'trigge
     return started;
   };
 
+  /** Copies of stored checks; null where none matches. */
+  const beginStored = async (
+    context: CallContext<ApiPrincipal>,
+    target: TriggerTarget,
+    { variables, retryStrategy }: Pick<Overrides, 'variables' | 'retryStrategy'>,
+    body: Origin & { name: string; shouldRecord: boolean; runLocation: RunLocation },
+    suiteId: string | null,
+  ) => {
+    const { accountId } = context.principal;
+    const rows = await findTriggeredChecks(db, accountId, target);
+    if (rows.length === 0) return null;
+    const groups = await groupsOf(db, accountId, rows);
+    const secretKeys = new Set(
+      (await accountVariables(db, accountId)).flatMap(({ key, secret }) => (secret ? [key] : [])),
+    );
+    const jobs = rows.map((row) =>
+      jobOfStored(services, row, groups, { variables, secretKeys, retryStrategy }),
+    );
+    const ofTrigger = { provider: 'TRIGGER', project: null, streams_logs: 0 } as const;
+    return { rows, ...(await begin(context, { body, suite_id: suiteId, ...ofTrigger }, jobs)) };
+  };
+
   return {
     runTestSession: async ({ body }, context) => {
       const { accountId } = context.principal;
@@ -250,37 +275,43 @@ function startHandlers(services: Services): Pick<All, 'runTestSession' | 'trigge
       };
     },
 
+    createTestSession: async ({ body }, context) => {
+      const { environment, ...repository } = body.metadata;
+      const { target, environmentVariables: variables, retryStrategy } = body;
+      const { name, runLocation } = body;
+      const started = await beginStored(
+        context,
+        target,
+        { variables, retryStrategy },
+        { name, runLocation, shouldRecord: true, environment, repoInfo: repository },
+        null,
+      );
+      if (started === null) throw new ApiError('NOT_FOUND', noMatch);
+      return toWire(started.session);
+    },
+
     triggerTestSession: async ({ body }, context) => {
-      const { accountId } = context.principal;
-      const rows = await findTriggeredChecks(db, accountId, {
+      const { environmentVariables: variables, testRetryStrategy: retryStrategy } = body;
+      const target = {
         ...(body.targetTags.length === 0 ? {} : { matchTags: body.targetTags }),
         ...(body.checkId === null ? {} : { checkId: body.checkId }),
-      });
-      if (rows.length === 0) {
+      };
+      const started = await beginStored(
+        context,
+        target,
+        { variables, retryStrategy },
+        body,
+        body.checkRunSuiteId ?? null,
+      );
+      if (started === null) {
         throw new ApiError(
           'FORBIDDEN',
-          'no activated check that runs in a location matches',
+          noMatch,
           { source: 'payload', keys: ['targetTags', 'checkId'] },
           { errorCode: 'ERR_NO_MATCHING_CHECKS' },
         );
       }
-      const groups = await groupsOf(db, accountId, rows);
-      const secretKeys = new Set(
-        (await accountVariables(db, accountId)).flatMap(({ key, secret }) => (secret ? [key] : [])),
-      );
-      const { environmentVariables: variables, testRetryStrategy: retryStrategy } = body;
-      const jobs = rows.map((row) =>
-        jobOfStored(services, row, groups, { variables, secretKeys, retryStrategy }),
-      );
-      const { session, results } = await begin(
-        context,
-        {
-          body,
-          suite_id: body.checkRunSuiteId ?? null,
-          ...{ provider: 'TRIGGER', project: null, streams_logs: 0 },
-        },
-        jobs,
-      );
+      const { rows, session, results } = started;
       return {
         checks: rows.map((row) => ({
           id: row.id,
@@ -330,12 +361,14 @@ function sessionHandlers(
         limit,
         nextId: cursor,
       });
-      const outcomes = Map.groupBy(
-        await outcomesOfTestSessions(
-          db,
-          rows.map((row) => row.id),
-        ),
-        (row) => row.session_id,
+      const results = await outcomesOfTestSessions(
+        db,
+        rows.map((row) => row.id),
+      );
+      const outcomes = Map.groupBy(results, (row) => row.session_id);
+      const groups = await errorGroupsOfResults(
+        db,
+        results.flatMap((row) => row.result_id ?? []),
       );
       const entries = rows.map((row) => {
         const named = (status: string) =>
@@ -366,6 +399,11 @@ function sessionHandlers(
           stoppedAt: toTimestampOrNull(row.stopped_at),
           created_at: toTimestamp(row.started_at),
           updated_at: toTimestampOrNull(row.stopped_at),
+          errorGroupIds: [
+            ...new Set(
+              (outcomes.get(row.id) ?? []).flatMap((one) => groups.get(one.result_id ?? '') ?? []),
+            ),
+          ],
         };
       });
       return { length: entries.length, entries, nextId };
@@ -402,17 +440,10 @@ function sessionHandlers(
 
 function resultHandlers(
   services: Services,
-  { getResult, reportUrlOf }: Reading,
-): Pick<
-  All,
-  | 'getTestSessionResult'
-  | 'listTestSessionResultAssets'
-  | 'getTestSessionErrorGroup'
-  | 'getTestSessionResultLinks'
-> {
+  { get, getResult, reportUrlOf }: Reading,
+): Pick<All, 'getTestSessionResult' | 'listTestSessionResultAssets' | 'getTestSessionResultLinks'> {
   const { publicUrl } = services;
   const files = artifactHandlers(services);
-  const { getErrorGroup } = errorGroupHandlers(services);
 
   /** The files in the zip of a test runner. */
   const reportedAssets = (
@@ -441,9 +472,20 @@ function resultHandlers(
   return {
     getTestSessionResult: async ({ params }, { principal, headers }) => {
       const row = await getResult(principal, params);
+      const session = await get(principal, params.testSessionId);
+      const ofSession = {
+        testSessionResultId: row.id,
+        testSessionResultLink: linkToTestResult(publicUrl, row),
+        status: statusOfOutcome(row.outcome),
+        aborted: row.outcome === 'CANCELLED',
+        scheduleError: row.error,
+        privateLocationId: session.private_location_id,
+        updated_at: toTimestampOrNull(row.stopped_at),
+      };
       const { trial_id: trialId, result_id: resultId } = row;
       const report = reportOf(row);
-      if (report !== null && row.outcome !== null) return reportedResult(row, report);
+      if (report !== null && row.outcome !== null)
+        return { ...reportedResult(row, report), ...ofSession };
       const json =
         trialId === null || resultId === null
           ? undefined
@@ -452,7 +494,8 @@ function resultHandlers(
         const why = row.error ?? (row.outcome === null ? 'it has not ended' : 'it was deleted');
         throw new ApiError('NOT_FOUND', `test result ${row.id} has no details: ${why}`);
       }
-      return asJson(isExistingClient(headers) ? readableResult(json) : json);
+      const shown = isExistingClient(headers) ? readableResult(json) : json;
+      return { ...(JSON.parse(shown) as ResultWire), ...ofSession };
     },
 
     listTestSessionResultAssets: async ({ params, query }, context) => {
@@ -466,9 +509,6 @@ function resultHandlers(
       const input = { params: { checkId, checkResultId }, query, body: undefined };
       return files.listCheckResultAssets(input, context);
     },
-
-    getTestSessionErrorGroup: ({ params }, context) =>
-      getErrorGroup({ params, query: undefined, body: undefined }, context),
 
     getTestSessionResultLinks: async ({ params }, context) => {
       const row = await getResult(context.principal, params);
@@ -495,18 +535,20 @@ function resultHandlers(
 export function testSessionHandlers(services: Services): All {
   const reading = openReading(services);
   return {
-    ...startHandlers(services),
+    ...startHandlers(services, reading),
     ...sessionHandlers(services, reading),
     ...resultHandlers(services, reading),
+    ...testErrorGroupHandlers(services),
   };
 }
 
 /** A result of a test runner, in the shape of all others. */
-function reportedResult(row: TestResultRow, { metadata }: Report): ResultWire {
+function reportedResult(row: TestResultRow, { metadata }: Report) {
   const at = toTimestamp(row.stopped_at ?? 0);
   return {
     ...{ id: row.id, name: row.name, checkId: row.check_id, checkType: row.check_type },
-    ...{ resultType: 'FINAL', attempts: 1, checkRunId: null, sequenceId: row.run_id },
+    ...({ resultType: 'FINAL', attempts: 1, checkRunId: null } as const),
+    sequenceId: row.run_id,
     hasFailures: fromFlag(row.has_failures),
     hasErrors: fromFlag(row.has_errors),
     isDegraded: fromFlag(row.is_degraded),

@@ -137,7 +137,7 @@ export function jobOfClient(
   };
 }
 
-interface Overrides {
+export interface Overrides {
   variables: readonly (EnvironmentVariable & { value: string })[];
   /** Of the account: what replaces a secret is one. */
   secretKeys: ReadonlySet<string>;

@@ -143,6 +143,8 @@ type UpdateWire = z.input<typeof maintenance>['updates'][number];
 export function updateToWire(row: UpdateRow): UpdateWire {
   return {
     id: row.id,
+    maintenanceId: occurrenceId(row.window_id, row.starts_at),
+    maintenanceWindowId: row.window_id,
     description: row.description,
     status: row.status as UpdateWire['status'],
     notifySubscribers: fromFlag(row.notify_subscribers),

@@ -1,10 +1,11 @@
 /** Error groups. */
-import type { Selectable } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import type { errorGroupRoutes } from '@monitor/shared/contract/error-group.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { RootCauseAnalysis } from '@monitor/shared/contract/root-cause.ts';
 import { fromFlag, toFlag, toTimestamp } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
+import type { Database } from '../../db/tables.ts';
 import type { ErrorGroupsTable } from '../tables.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { requireCheck } from '../../checks/index.ts';
@@ -25,9 +26,26 @@ function toWire(row: Selectable<ErrorGroupsTable>, analyses: RootCauseAnalysis[]
   };
 }
 
+/** Error groups as answers show them, with why their errors occurred. */
+export async function presentErrorGroups(
+  db: Kysely<Database>,
+  rows: readonly Selectable<ErrorGroupsTable>[],
+) {
+  const analyses = await analysesOf(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => toWire(row, analyses.get(row.id)));
+}
+
 export function errorGroupHandlers({ db }: Services): Handlers<typeof errorGroupRoutes> {
   const groupsOf = (accountId: string) =>
     db.selectFrom('error_groups').selectAll().where('account_id', '=', accountId);
+  const listedOf = (accountId: string) =>
+    groupsOf(accountId)
+      .where('archived_for_ever', '=', 0)
+      .orderBy('last_seen_at', 'desc')
+      .orderBy('id');
 
   const get = async (accountId: string, id: string) => {
     const row = await groupsOf(accountId).where('id', '=', id).executeTakeFirst();
@@ -35,37 +53,26 @@ export function errorGroupHandlers({ db }: Services): Handlers<typeof errorGroup
     return row;
   };
 
-  const withAnalyses = async (rows: readonly Selectable<ErrorGroupsTable>[]) => {
-    const analyses = await analysesOf(
-      db,
-      rows.map(({ id }) => id),
-    );
-    return rows.map((row) => toWire(row, analyses.get(row.id)));
-  };
   const withAnalysis = async (row: Selectable<ErrorGroupsTable>) =>
     toWire(row, (await analysesOf(db, [row.id])).get(row.id));
 
   return {
     listErrorGroups: async ({ query }, { principal, setTotal }) => {
-      const groups = groupsOf(principal.accountId)
-        .where('archived_for_ever', '=', 0)
-        .orderBy('last_seen_at', 'desc')
-        .orderBy('id');
+      // Those of trials are of the sessions in which they run.
+      const groups = listedOf(principal.accountId).where('check_id', 'in', (checks) =>
+        checks.selectFrom('checks').select('id').where('is_trial', '=', 0),
+      );
       const { rows, total, offset } = await readPage(groups, query);
       setTotal(total, offset, rows.length);
-      return withAnalyses(rows);
+      return presentErrorGroups(db, rows);
     },
 
     listErrorGroupsOfCheck: async ({ params, query }, { principal, setTotal }) => {
       await requireCheck(db, principal.accountId, params.checkId);
-      const groups = groupsOf(principal.accountId)
-        .where('check_id', '=', params.checkId)
-        .where('archived_for_ever', '=', 0)
-        .orderBy('last_seen_at', 'desc')
-        .orderBy('id');
+      const groups = listedOf(principal.accountId).where('check_id', '=', params.checkId);
       const { rows, total, offset } = await readPage(groups, query);
       setTotal(total, offset, rows.length);
-      return withAnalyses(rows);
+      return presentErrorGroups(db, rows);
     },
 
     getErrorGroup: async ({ params }, { principal }) =>

@@ -89,6 +89,7 @@ function byVersion(
   return [...versions].map(([version, running]) => ({
     version,
     count: running.length,
+    isOutdated: version.localeCompare(minAgentVersion, 'en', { numeric: true }) < 0,
     agents: running.map(({ id, last_seen_at: seen }) => ({ id, lastSeenAt: toTimestamp(seen) })),
   }));
 }

@@ -47,7 +47,8 @@ function toWire(row: TriggerRow, role: Role, secrets: SecretCipher) {
   };
 }
 
-async function requireOwner(
+/** Throws 404 for a check or a group that the account does not have. */
+export async function requireOwner(
   unit: Kysely<Database>,
   accountId: string,
   owner: Owner,

@@ -86,11 +86,11 @@ export async function listTestSessions(
 export async function outcomesOfTestSessions(
   db: Kysely<Database>,
   sessionIds: readonly string[],
-): Promise<Pick<TestResultRow, 'session_id' | 'name' | 'outcome'>[]> {
+): Promise<Pick<TestResultRow, 'session_id' | 'name' | 'outcome' | 'result_id'>[]> {
   if (sessionIds.length === 0) return [];
   return db
     .selectFrom('test_results')
-    .select(['session_id', 'name', 'outcome'])
+    .select(['session_id', 'name', 'outcome', 'result_id'])
     .where('session_id', 'in', eachOf(sessionIds))
     .orderBy('session_id')
     .orderBy('position')

@@ -24,6 +24,7 @@ type UpdateWire = Wire['incidentUpdates'][number];
 function toUpdateWire(row: UpdateRow): UpdateWire {
   return {
     id: row.id,
+    incidentId: row.incident_id,
     status: row.status as UpdateWire['status'],
     description: row.description,
     ...stampsOf(row),

@@ -10,7 +10,10 @@ import { paletteCss, stateColor } from './palette.ts';
 import { styleSheetOf } from './style.ts';
 import { nameOf } from '../languages/locale.ts';
 
-type Look = Pick<PageLook, 'name' | 'theme' | 'themeColors' | 'logo' | 'favicon' | 'redirectTo'>;
+type Look = Pick<
+  PageLook,
+  'name' | 'theme' | 'themeColors' | 'logo' | 'logoDark' | 'favicon' | 'redirectTo'
+>;
 
 interface Frame {
   /** Null for visitors who may not know which page it is. */
@@ -50,8 +53,17 @@ function policyFor(css: string): string {
 }
 
 function brand(look: Look, place: Place): Markup {
-  const logo = pictureAddress(look.logo);
-  const shown = logo === null ? html`${look.name}` : html`<img src="${logo}" alt="${look.name}" />`;
+  const light = pictureAddress(look.logo);
+  const dark = pictureAddress(look.logoDark) ?? light;
+  const logo = look.theme === 'DARK' ? dark : (light ?? dark);
+  const inDark = look.theme === 'AUTO' && dark !== logo && dark !== null;
+  const picture = logo !== null && html`<img src="${logo}" alt="${look.name}" />`;
+  const shown = inDark
+    ? html`<picture
+        ><source media="(prefers-color-scheme: dark)" srcset="${dark}" />
+        ${picture}</picture
+      >`
+    : picture || html`${look.name}`;
   return html`<a class="brand" href="${webAddress(look.redirectTo) ?? linkTo(place, '/')}"
     >${shown}</a
   >`;

@@ -22,6 +22,7 @@ export interface PageLook {
   customDomain: string | null;
   description: string | null;
   logo: string | null;
+  logoDark: string | null;
   favicon: string | null;
   /** Link of the logo. */
   redirectTo: string | null;

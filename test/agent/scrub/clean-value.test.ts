@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { createScrubber } from '../../../agent/scrub/create-scrubber.ts';
-import { isNamedCredential } from '../../../agent/scrub/named-values.ts';
+import { isNamedCredential } from '@monitor/shared/credentials/named-values.ts';
 import { scrubValue } from '../../../agent/scrub/scrub-value.ts';
 
 const secrets = ['correct horse battery', '8472910365', 'first,\nsecond line'];

@@ -18,7 +18,7 @@ function pageOf(accountId: string, name: string): ReadPage {
         url: 'shop',
         customDomain: null,
         description: null,
-        logo: null,
+        ...{ logo: null, logoDark: null },
         favicon: null,
         redirectTo: null,
         theme: 'AUTO',
