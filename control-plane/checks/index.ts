@@ -14,7 +14,9 @@ export { clientCertificateHandlers } from './client-certificates/handlers.ts';
 export { agentCodeBundleHandlers, codeBundleHandlers } from './code-bundles/handlers.ts';
 export { copyBundles } from './code-bundles/copy-bundles.ts';
 export { type CodeBundleRow, CodeBundleStore } from './code-bundles/store.ts';
+export { assembledWork, type WorkOf } from './decide/assembled-work.ts';
 export { certificateTargetOf, domainOf } from './decide/certificate-target.ts';
+export { applyGroup } from './decide/group-settings.ts';
 export { hostOfCheck } from './decide/host-of-check.ts';
 export { dropServiceReferences } from './drop-references.ts';
 export {

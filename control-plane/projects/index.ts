@@ -5,3 +5,4 @@ export { Deployments, pruneDeployments } from './deployments.ts';
 export { fileImportHandlers } from './file-imports.ts';
 export { projectHandlers } from './handlers.ts';
 export { projectImportHandlers } from './import-handlers.ts';
+export { type CheckToSign, workToSign } from './work-to-sign.ts';

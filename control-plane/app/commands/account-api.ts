@@ -1,6 +1,7 @@
 /** Calls the API of a running control plane, as the owner of a key. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { account } from '@monitor/shared/contract/account.ts';
 import {
   deployment,
   projectBody,
@@ -8,6 +9,12 @@ import {
   type ProjectBody,
   type ProjectChange,
 } from '@monitor/shared/contract/compatibility/projects.ts';
+import {
+  signedPart,
+  workSignature,
+  type SignatureState,
+  type WorkSignature,
+} from '@monitor/shared/contract/work-signature.ts';
 import { processEnvironment, readConfig, secretSettings } from '../../core/config.ts';
 import { describeFailure, OperatorError } from '../../errors/operator-error.ts';
 
@@ -129,12 +136,36 @@ export class AccountApi {
     what: string,
     project: { project: { logicalId: string } },
     dryRun: boolean,
-    options: { preserveResources?: boolean; adopt?: boolean } = {},
+    options: { preserveResources?: boolean; adopt?: boolean; scheduleOnDeploy?: boolean } = {},
   ): Promise<ProjectChange> {
     const flags = Object.entries({ dryRun, ...options }).map(([name, value]) => `${name}=${value}`);
     const path = `/v1/projects/deploy?${flags.join('&')}`;
     const first = await this.#succeed(what, 'POST', path, project);
     return this.#settle(what, project.project.logicalId, first);
+  }
+
+  /** The account of the key. */
+  async account(what: string): Promise<{ id: string; runtimeId: string | null }> {
+    const { body } = await this.#succeed(what, 'GET', '/v1/accounts/me');
+    return account.pick({ id: true, runtimeId: true }).parse(body);
+  }
+
+  async signatureOf(what: string, checkId: string): Promise<WorkSignature | null> {
+    const { body } = await this.#succeed(what, 'GET', `/v1/checks/${checkId}`);
+    return z.object({ signature: workSignature.nullable().default(null) }).parse(body).signature;
+  }
+
+  async sign(what: string, type: { pathPart: string }, checkId: string, signature: WorkSignature) {
+    await this.#succeed(what, 'PUT', `/v1/checks/${type.pathPart}/${checkId}`, { signature });
+  }
+
+  /** What is to be signed, and whether what agents get is what was signed, by the word of the control plane. */
+  async signedPart(
+    what: string,
+    checkId: string,
+  ): Promise<{ text: string; state: SignatureState }> {
+    const { body } = await this.#succeed(what, 'GET', `/v1/checks/${checkId}/signed-part`);
+    return signedPart.parse(body);
   }
 
   /** Everything of the account; a name for the project comes with it. */

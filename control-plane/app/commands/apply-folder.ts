@@ -11,6 +11,7 @@ import { commandDoors } from '../../core/doors.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { AccountApi, foreignEnvironment } from './account-api.ts';
 import { note, printJson, printRows } from './output.ts';
+import { Signer } from './sign-checks.ts';
 
 interface ApplyOptions {
   url?: string;
@@ -19,6 +20,7 @@ interface ApplyOptions {
   keep?: boolean;
   adopt?: boolean;
   envFile?: string;
+  signWith?: string;
   json?: boolean;
 }
 
@@ -67,16 +69,25 @@ export async function apply(folder: string, options: ApplyOptions): Promise<void
   const body = await bodyIn(folder, options.envFile);
   const api = new AccountApi(options.url);
   const isApplied = options.yes === true && options.dryRun !== true;
-  const change = await api.deploy(`apply ${folder}`, body, !isApplied, {
-    preserveResources: options.keep === true,
-    adopt: options.adopt === true,
-  });
+  const what = `apply ${folder}`;
+  const how = { preserveResources: options.keep === true, adopt: options.adopt === true };
+  const deploy = (asked: ProjectBody, dryRun: boolean, isSigned = false) =>
+    // A new check is signed once it has an id, and should not run before.
+    api.deploy(what, asked, dryRun, { ...how, ...(isSigned && { scheduleOnDeploy: false }) });
+  const signer =
+    options.signWith === undefined || !isApplied
+      ? null
+      : await Signer.open(api, what, body, options.signWith);
+  const signed = (await signer?.signKnown(body, (asked) => deploy(asked, true))) ?? body;
+  const change = await deploy(signed, !isApplied, signer !== null);
+  const count = (await signer?.signNew(change)) ?? 0;
   if (options.json === true) {
     const { warnings = [] } = change;
-    printJson({ isApplied, changes: change.diff, warnings });
+    printJson({ isApplied, changes: change.diff, warnings, ...(signer && { signed: count }) });
     return;
   }
   show(change);
   if (change.diff.length === 0) note(isApplied ? 'nothing changed' : 'nothing would change');
   else note(isApplied ? 'applied' : 'this is a plan: nothing was changed; --yes applies it');
+  if (signer !== null) note(`${count} checks are signed`);
 }

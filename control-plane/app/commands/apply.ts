@@ -12,6 +12,8 @@ Examples:
   control-plane apply monitoring --yes
   control-plane apply monitoring --yes --adopt takes over what has the same name
                                                and belongs to no project
+  control-plane apply monitoring --yes --sign-with ~/.ssh/id_ed25519
+                                               for agents that run only signed work
 
 The key is in CONTROL_PLANE_API_KEY.
 `;
@@ -26,6 +28,7 @@ export function registerApply(program: Command): void {
     .option('--dry-run', 'only print the plan, also with --yes')
     .option('--keep', 'leave what the folder no longer holds')
     .option('--adopt', 'take over resources of the same name that no project owns')
+    .option('--sign-with <key>', 'SSH key that signs the checks; .pub for one in ssh-agent')
     .option('--env-file <file>', 'values of secrets, as lines NAME=value')
     .option('--url <url>', 'of the control plane; default: as the settings say')
     .option('--json', 'print JSON')

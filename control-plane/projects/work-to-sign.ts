@@ -1,0 +1,145 @@
+/**
+ * What there is to sign of the checks of a project, from its files alone: the control plane that stores them may
+ * lie, and is asked for nothing but the ids that it gave and the account.
+ */
+import { randomUUID } from 'node:crypto';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import type { CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
+import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
+import type {
+  ProjectBody,
+  ProjectResource,
+  ResourceType,
+} from '@monitor/shared/contract/compatibility/projects.ts';
+import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
+import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
+import { readsVariables, type SignedWork } from '@monitor/shared/signed-work/signed-part.ts';
+import {
+  applyGroup,
+  assembledWork,
+  type CheckFields,
+  locationsOf,
+  type WorkOf,
+} from '../checks/index.ts';
+import { invalidField } from '../errors/api-error.ts';
+import type { Fields } from './kinds/kind.ts';
+import { kinds } from './kinds/index.ts';
+import { hasNumericId, References } from './references.ts';
+
+export interface CheckToSign {
+  logicalId: string;
+  type: CheckTypeDefinition;
+  /** The names of the variables that its runs may see. */
+  variables: string[];
+  /** By its ids, and with the runtime of the account, which counts where check and group name none. */
+  work(ids: { id: string; accountId: string }, runtimeId: string | null): SignedWork;
+}
+
+interface Parsed {
+  snippets: Map<number, { name: string; script: string }>;
+  groups: Map<number, CheckGroupFields>;
+  variables: EnvironmentVariable[];
+}
+
+/** Ids of this process; no number of the control plane is below zero. */
+function localReferences({ resources, sharedFiles }: ProjectBody) {
+  const references = new References(sharedFiles);
+  const ids = new Map<ProjectResource, string>();
+  for (const [at, resource] of resources.entries()) {
+    const { type, logicalId, payload } = resource;
+    const physicalId = hasNumericId(type) ? String(-1 - at) : randomUUID();
+    const slugName = payload?.['slugName'];
+    ids.set(resource, physicalId);
+    references.set(type, logicalId, {
+      ...{ physicalId, ...(typeof slugName === 'string' && { slugName }) },
+    });
+  }
+  return { references, numberOf: (of: ProjectResource) => Number(ids.get(of)) };
+}
+
+function parse(type: ResourceType, payload: Fields, references: References): Fields {
+  const kind = kinds.find((one) => one.type === type);
+  if (kind === undefined) throw new Error(`there is no kind ${type}`);
+  return kind.parse(payload, references, []);
+}
+
+function requireKnown({ snippets }: Parsed, holder: Fields): void {
+  for (const field of ['setupSnippetId', 'tearDownSnippetId']) {
+    const id = holder[field];
+    if (id == null || snippets.has(Number(id))) continue;
+    throw invalidField(
+      field,
+      'is of a snippet that is not in these files, so that nobody can sign it',
+    );
+  }
+}
+
+function groupOf({ groups }: Parsed, { groupId }: Fields): CheckGroupFields | null {
+  if (groupId == null) return null;
+  const group = groups.get(Number(groupId));
+  if (group !== undefined) return group;
+  throw invalidField(
+    'groupId',
+    'is of a group that is not in these files, so that nobody can sign it',
+  );
+}
+
+/** The value of a secret is not signed, and that of another variable has to be known. */
+function valueOf(variable: EnvironmentVariable): string {
+  if (isSecretVariable(variable)) return '';
+  if (variable.value !== null) return variable.value;
+  throw invalidField(
+    'environmentVariables',
+    `has no value for ${variable.key}, so that nobody can sign it`,
+  );
+}
+
+function toSign(
+  logicalId: string,
+  type: CheckTypeDefinition,
+  body: Fields,
+  parsed: Parsed,
+): CheckToSign {
+  const group = groupOf(parsed, body);
+  const fields = applyGroup(body, group) as CheckFields;
+  requireKnown(parsed, fields);
+  if (group !== null) requireKnown(parsed, { ...group });
+  const of: WorkOf = { type, fields, group };
+  const assembled = (runtimeId: string | null) =>
+    assembledWork(of, { ...parsed, runtimeId }, valueOf);
+  const names = assembled(null).environment.map(({ key }) => key);
+  return {
+    ...{ logicalId, type },
+    variables: readsVariables(type.type) ? [...new Set(names)].sort() : [],
+    work: (ids, runtimeId) => ({
+      ...{ ...ids, type: type.type, name: fields.name, locations: locationsOf(fields) },
+      definition: Object.fromEntries(type.definitionKeys.map((key) => [key, fields[key]])),
+      ...assembled(runtimeId),
+    }),
+  };
+}
+
+/** The checks that agents run, in order. Throws an ApiError for one that depends on more than its files. */
+export function workToSign(body: ProjectBody): CheckToSign[] {
+  const { references, numberOf } = localReferences(body);
+  const parsed: Parsed = { snippets: new Map(), groups: new Map(), variables: [] };
+  for (const resource of body.resources) {
+    const { type, payload } = resource;
+    if (payload === null) continue;
+    if (type === 'check-group') {
+      const group = parse(type, payload, references) as unknown as CheckGroupFields;
+      parsed.groups.set(numberOf(resource), group);
+    } else if (type === 'snippet') {
+      const snippet = parse(type, payload, references) as { name: string; script: string };
+      parsed.snippets.set(numberOf(resource), snippet);
+    } else if (type === 'variable') {
+      parsed.variables.push(parse(type, payload, references) as unknown as EnvironmentVariable);
+    }
+  }
+  return body.resources.flatMap(({ type: kind, logicalId, payload }) => {
+    if (kind !== 'check' || payload === null) return [];
+    const { checkType, ...fields } = parse('check', payload, references);
+    const type = findAgentType(String(checkType));
+    return type === undefined ? [] : [toSign(logicalId, type, fields, parsed)];
+  });
+}

@@ -1,0 +1,188 @@
+/** `apply --sign-with`: what is signed from files is what agents get, and they take it. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import test from 'node:test';
+import {
+  protocolVersion,
+  type AssignedCheck,
+  type CheckInAnswer,
+} from '@monitor/shared/contract/agent-protocol.ts';
+import { checkTypes, findAgentType } from '@monitor/shared/contract/checks/index.ts';
+import { SignedWork } from '../../../agent/signed-work/signed-work.ts';
+import { filesOf } from '../../../control-plane/as-code/index.ts';
+import { startTestControlPlane } from '../../support/control-plane.ts';
+import { Operator } from '../../support/control-plane-command.ts';
+import { checkInOf } from '../../support/fake-agent.ts';
+import { silent } from '../../support/in-process.ts';
+import { KeyedAgent } from '../../support/keyed-agent.ts';
+import { projectOf, ref, resource } from '../../support/projects.ts';
+import { makeSigningKey, type SigningKey } from '../../support/signing.ts';
+import { temporaryFolder } from '../../support/system.ts';
+
+const agentTypes = Object.values(checkTypes).filter(
+  ({ type }) => findAgentType(type) !== undefined,
+);
+
+/** A check of each type that agents run, with all that it can inherit. */
+function project() {
+  const bundle = { codeBundlePath: `bundles/${'0'.repeat(64)}.tgz` };
+  return projectOf([
+    ...agentTypes.map(({ type, sample, variables }) =>
+      resource('check', type.toLowerCase(), {
+        ...{ checkType: type, name: type, groupId: ref('backend'), ...sample, frequency: 10 },
+        ...(type === 'PLAYWRIGHT' ? bundle : {}),
+        ...(type === 'API' && { setupSnippetId: ref('own') }),
+        ...(type === 'BROWSER' && { script: 'await import("./snippets/shared.js")' }),
+        ...(variables === 'all' && { environmentVariables: [{ key: 'OWN', value: '{{BASE}}' }] }),
+      }),
+    ),
+    resource('check', 'ping', {
+      checkType: 'HEARTBEAT',
+      name: 'ping',
+      ...checkTypes.HEARTBEAT.sample,
+    }),
+    resource('check-group', 'backend', {
+      ...{ v: 2, name: 'Backend', locations: ['eu-west-1'], localSetupScript: 'await 1;' },
+      environmentVariables: [{ key: 'PASSWORD', value: 'hunter2', secret: true }],
+      apiCheckDefaults: {
+        ...{ url: 'https://group.example', headers: [{ key: 'x-group', value: '1' }] },
+        ...{ queryParameters: [], assertions: [], basicAuth: { username: 'u', password: 'p' } },
+      },
+    }),
+    resource('snippet', 'own', { name: 'own', script: 'await 2;' }),
+    resource('snippet', 'shared', { name: 'shared', script: 'await 3;' }),
+    resource('variable', 'BASE', { key: 'BASE', value: 'https://a.example' }),
+  ]);
+}
+
+function write(folder: string, { project: of, resources }: ReturnType<typeof project>): void {
+  for (const { path, text } of filesOf({ project: of, resources })) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+}
+
+interface Report {
+  changes: { action: string; logicalId: string }[];
+  signed: number;
+}
+
+async function setUp() {
+  const folder = temporaryFolder();
+  const cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const agent = await KeyedAgent.open(cp, 'eu-west-1');
+  const files = join(folder.path, 'files');
+  write(files, project());
+  const assigned = async (): Promise<AssignedCheck[]> => {
+    const types = agentTypes.map(({ type }) => type);
+    const of = { agentId: agent.id, protocol: protocolVersion };
+    const request = checkInOf(of, types, ['2026.04'], ['chromium']);
+    const capabilities = { ...request.capabilities, icmp: 'raw', traceroute: true };
+    const { body } = await agent.call('check-in', { ...request, capabilities });
+    return (body as CheckInAnswer).upserts;
+  };
+  const trusting = (key: SigningKey): Promise<SignedWork> => {
+    const file = join(folder.path, 'policy.yaml');
+    writeFileSync(file, `keys: [{ name: anna, key: ${key.publicKey} }]`);
+    const options = { file, directory: folder.path, clock: { now: () => 1 }, logger: silent };
+    return SignedWork.open(options);
+  };
+  return {
+    ...{ folder, cp, files, assigned, trusting },
+    operator: (more: Record<string, string> = {}) =>
+      new Operator(folder.path, { CONTROL_PLANE_API_KEY: cp.apiKey, PUBLIC_URL: cp.url, ...more }),
+    async [Symbol.asyncDispose]() {
+      await cp[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+const asWork = (check: AssignedCheck) => ({
+  ...{ check, location: 'eu-west-1', environmentUrl: null },
+});
+
+test('what apply signs is let through by agents, for checks of each type, and signed again only when it changes', async () => {
+  await using stage = await setUp();
+  const { cp, files, folder, assigned, trusting } = stage;
+  const anna = makeSigningKey(folder.path);
+  const operator = stage.operator();
+  const apply = (...args: string[]) =>
+    operator.json<Report>('apply', files, '--yes', '--sign-with', anna.file, ...args);
+  const first = await apply();
+  assert.equal(first.signed, agentTypes.length);
+  const signedWork = await trusting(anna);
+  const checks = await assigned();
+  assert.equal(checks.length, agentTypes.length);
+  for (const check of checks) {
+    assert.deepEqual((await signedWork.admit(asWork(check))).environment, check.environment);
+  }
+  // What the account has beside the project is not signed, and no run sees it.
+  await cp.api('POST', '/v1/variables', { key: 'NODE_OPTIONS', value: '--import evil' });
+  for (const check of await assigned()) {
+    const { environment } = await signedWork.admit(asWork(check));
+    assert.ok(!environment.some(({ key }) => key === 'NODE_OPTIONS'));
+  }
+  assert.deepEqual(await apply(), { ...first, changes: [] });
+
+  const api = join(files, 'checks', 'api.yaml');
+  writeFileSync(api, readFileSync(api, 'utf8').replace('name: API', 'name: shop'));
+  const changed = await apply();
+  assert.deepEqual(
+    changed.changes.map(({ action, logicalId }) => [action, logicalId]),
+    [['UPDATE', 'api']],
+  );
+  for (const check of await assigned()) await signedWork.admit(asWork(check));
+
+  // A deployment without a key leaves the signature, which is then of something else.
+  writeFileSync(api, readFileSync(api, 'utf8').replace('name: shop', 'name: other'));
+  await operator.json('apply', files, '--yes');
+  const other = (await assigned()).find(({ name }) => name === 'other');
+  assert.ok(other?.signature !== undefined);
+  await assert.rejects(signedWork.admit(asWork(other)), /is not what "anna" signed/);
+
+  // The runtime of the account is one of what is signed.
+  await cp.api('PUT', `/v1/accounts/${cp.accountId}`, { runtimeId: '2025.04' });
+  const again = await operator.run('apply', files, '--yes', '--sign-with', anna.file);
+  assert.equal(again.code, 0, again.error);
+  assert.match(again.out, /~ change\s+check\s+browser/);
+  assert.doesNotMatch(again.error, /warning/);
+  await cp.api('POST', '/v1/snippets', { name: 'await', script: 'evil' });
+  const crossed = await operator.run('apply', files, '--yes', '--sign-with', anna.file);
+  assert.match(crossed.error, /warning: check "browser": the control plane has something else/);
+});
+
+test('a key in an agent signs, and what depends on more than the files is refused before anything changes', async () => {
+  await using stage = await setUp();
+  const { files, folder, assigned, trusting, cp } = stage;
+  const anna = makeSigningKey(folder.path);
+  const socket = join(folder.path, 'agent.sock');
+  const started = execFileSync('ssh-agent', ['-a', socket], { encoding: 'utf8' });
+  const pid = Number(/SSH_AGENT_PID=(\d+)/.exec(started)?.[1]);
+  try {
+    const env = { ...process.env, SSH_AUTH_SOCK: socket };
+    execFileSync('ssh-add', ['-q', anna.file], { env, stdio: 'ignore' });
+    const publicKey = join(folder.path, 'anna.pub');
+    writeFileSync(publicKey, anna.publicKey);
+    const operator = stage.operator({ SSH_AUTH_SOCK: socket });
+    const sign = ['apply', files, '--yes', '--sign-with', publicKey];
+    assert.equal((await operator.json<Report>(...sign)).signed, agentTypes.length);
+    const signedWork = await trusting(anna);
+    for (const check of await assigned()) await signedWork.admit(asWork(check));
+
+    const { body: snippet } = await cp.api('POST', '/v1/snippets', { name: 'x', script: 'x' });
+    const api = join(files, 'checks', 'api.yaml');
+    const text = readFileSync(api, 'utf8');
+    const foreign = text.replace(/setupSnippetId:\n +ref: own/, `setupSnippetId: ${snippet.id}`);
+    assert.notEqual(foreign, text);
+    writeFileSync(api, foreign);
+    assert.match(await operator.refused(1, ...sign), /a snippet that is not in these files/);
+    writeFileSync(api, text);
+    const nobody = ['apply', files, '--yes', '--sign-with', join(folder.path, 'nobody')];
+    assert.match(await operator.refused(1, ...nobody), /could not sign with .*nothing was changed/);
+  } finally {
+    process.kill(pid);
+  }
+});
