@@ -23,7 +23,7 @@ import {
   forgetUnconfirmed,
   verifyDomains,
 } from '../status-pages/index.ts';
-import { writeNotices } from '../maintenance/index.ts';
+import { pruneMaintenance, writeNotices } from '../maintenance/index.ts';
 import { pruneAgentReports, pruneJobLeases, sampleQueues } from '../scheduling/index.ts';
 import { afterGracePeriod, noteAliveAndWritten, whileClockTrusted } from '../reception/index.ts';
 import {
@@ -115,6 +115,7 @@ export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
     onOne('sweep-deletions', 1_000, () => deletions.sweep()),
     onOne('verify-domains', minuteMs, () => verifyDomains(services)),
     onAll('abandon-deployments', 5_000, () => deployments.abandon()),
+    onOne('prune-maintenance', hourMs, () => pruneMaintenance(services), trusted),
     onOne('prune-deployments', hourMs, () => pruneDeployments(services), trusted),
     onAll('announce-updates', 1_000, () => announceDueUpdates(services), trusted),
     onAll('write-notices', 1_000, () => writeNotices(services), trusted),

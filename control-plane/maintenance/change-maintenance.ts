@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
 import { lockRows } from '../db/lock.ts';
-import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
+import { ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { changeOccurrence, type ChangeRequest } from './decide/change-occurrence.ts';
 import {
@@ -45,9 +45,6 @@ import {
 } from '../core/ids-in-fields.ts';
 import type { Services } from '../core/services.ts';
 
-/** Status pages leave maintenance out of the uptime of 90 days; results may arrive 30 days late. */
-const pastWindowsKeptMs = 92 * 86_400_000;
-
 async function commit<T>(
   { commits, hub }: Services,
   accountId: string,
@@ -79,9 +76,6 @@ async function withdraw(
 ): Promise<void> {
   await services.onWindowWithdrawn(db, accountId, window, now);
   await keepPastWindow(db, accountId, window, now);
-  await deleteOwnRows(db, 'past_maintenance_windows', accountId)
-    .where('withdrawn_at', '<', now - pastWindowsKeptMs)
-    .execute();
 }
 
 /** What the fields of a window name. */

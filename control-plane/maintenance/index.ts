@@ -12,6 +12,7 @@ export {
   type Visibility,
 } from './decide/planned-maintenance.ts';
 export {
+  pruneMaintenance,
   setReached,
   type UpdateKind,
   type UpdateRow,

@@ -1,5 +1,6 @@
 /** Updates of occurrences: what people write, and the notices that the system makes. */
-import type { Kysely, Selectable } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
+import { maxUpdates } from '@monitor/shared/contract/maintenance-window.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
 import { lockRows } from '../db/lock.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
@@ -16,6 +17,7 @@ import {
   standingNotices,
 } from './decide/due-notices.ts';
 import {
+  historyMs,
   noChange,
   statusOf,
   type OccurrenceChange,
@@ -23,6 +25,9 @@ import {
 } from './decide/planned-maintenance.ts';
 import { windowsFromRows } from './maintenance-windows/store.ts';
 import type { MaintenanceUpdatesTable } from './tables.ts';
+
+/** The clocks of a zone may make an occurrence longer than the first. */
+const dayMs = 86_400_000;
 
 export type UpdateRow = Selectable<MaintenanceUpdatesTable>;
 /** `UPDATE` is of a person. */
@@ -79,17 +84,83 @@ async function insertUpdate(
     .executeTakeFirst();
 }
 
-/** The updates that people wrote, newest first. */
+/** The updates that people wrote, the newest of each occurrence that is scheduled to begin in `[from, to)`; newest first. */
 export function updatesOf(
   db: Kysely<Database>,
   accountId: string,
   windowIds: readonly number[],
+  { from, to }: { from: number; to: number },
 ): Promise<UpdateRow[]> {
-  return ownRows(db, 'maintenance_updates', accountId)
+  const numbered = ownRows(db, 'maintenance_updates', accountId)
+    .select((select) =>
+      select.fn
+        .agg<number>('row_number')
+        .over((over) => over.partitionBy(['window_id', 'starts_at']).orderBy('seq', 'desc'))
+        .as('number'),
+    )
     .where('window_id', 'in', windowIds)
     .where('kind', '=', 'UPDATE')
+    .where('starts_at', '>=', from)
+    .where('starts_at', '<', to);
+  return db
+    .selectFrom(numbered.as('updates'))
+    .selectAll()
+    .where('number', '<=', maxUpdates)
     .orderBy('seq', 'desc')
     .execute();
+}
+
+const atOnce = 1_000;
+
+/**
+ * Deletes what is said and done about occurrences that are history, and versions of windows from before it. True when
+ * there may be more. Oldest first: a notice is made again where only later ones are gone.
+ */
+export async function pruneMaintenance({
+  commits,
+  clock,
+}: Pick<Services, 'commits' | 'clock'>): Promise<boolean> {
+  const before = clock.now() - historyMs;
+  return commits.run(async (unit) => {
+    const deleted = [
+      await unit
+        .deleteFrom('maintenance_updates')
+        .where('seq', 'in', (old) =>
+          old
+            .selectFrom('maintenance_updates')
+            .select('seq')
+            .where('created_at', '<', before)
+            .where('starts_at', '<', before)
+            .orderBy('seq')
+            .limit(atOnce),
+        )
+        .executeTakeFirst(),
+      await unit
+        .deleteFrom('past_maintenance_windows')
+        .where('seq', 'in', (old) =>
+          old
+            .selectFrom('past_maintenance_windows')
+            .select('seq')
+            .where('withdrawn_at', '<', before)
+            .limit(atOnce),
+        )
+        .executeTakeFirst(),
+    ];
+    const lastKnown = ['ends_at', 'completed_at', 'begun_at'] as const;
+    await unit
+      .deleteFrom('changed_maintenances')
+      .where(
+        sql<number>`starts_at + (select own.ends_at - own.starts_at from maintenance_windows as own
+          where own.id = changed_maintenances.window_id)`,
+        '<',
+        before - dayMs,
+      )
+      .where(({ and, or, eb }) =>
+        and(lastKnown.map((column) => or([eb(column, 'is', null), eb(column, '<', before)]))),
+      )
+      .execute();
+    return deleted.some(({ numDeletedRows }) => Number(numDeletedRows) >= atOnce);
+  });
 }
 
 /** Writes an update of a person about an occurrence as it is then. */

@@ -61,7 +61,9 @@ export async function readWindows(
     return serviceIds.length === 0 ? [] : [{ window, serviceIds }];
   });
   const published = shown.flatMap(({ window }) => (window.visibility === null ? [] : [window.id]));
-  const updates = published.length === 0 ? [] : await updatesOf(db, key.accountId, published);
+  const range = { from: since, to: now + knownAheadMs };
+  const updates =
+    published.length === 0 ? [] : await updatesOf(db, key.accountId, published, range);
   const byWindow = Map.groupBy(updates, (update) => update.window_id);
   return shown.map((each) => ({
     ...each,

@@ -184,6 +184,8 @@ const statuses = ['SCHEDULED', 'IN_PROGRESS', 'VERIFYING', 'COMPLETED'] as const
 const settableStatus = z.enum(statuses);
 const anyStatus = z.enum([...statuses, 'CANCELLED']);
 
+/** The newest that are read of an occurrence. */
+export const maxUpdates = 50;
 const maintenanceUpdate = z
   .object({
     id: z.string(),
@@ -203,7 +205,10 @@ export const maintenance = z
     maintenanceWindowId: z.int(),
     ...span,
     status: anyStatus,
-    updates: z.array(maintenanceUpdate).meta({ description: 'Those of people, newest first' }),
+    updates: z
+      .array(maintenanceUpdate)
+      .max(maxUpdates)
+      .meta({ description: 'Those of people, newest first; at most the newest 50' }),
   })
   .meta({ id: 'Maintenance' });
 

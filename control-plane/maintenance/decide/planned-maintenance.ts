@@ -99,6 +99,9 @@ export interface HeldOccurrence extends Occurrence {
   scheduledAt: number;
 }
 
+/** What is over for so long is history. Status pages leave maintenance out of 90 days. */
+export const historyMs = 92 * 86_400_000;
+
 export type OccurrenceStatus =
   'SCHEDULED' | 'IN_PROGRESS' | 'VERIFYING' | 'COMPLETED' | 'CANCELLED';
 
@@ -120,6 +123,8 @@ export function statusOf(
   const { autoStart, autoEnd } = window.visibility ?? { autoStart: true, autoEnd: true };
   const end = plannedEnd(window, occurrence);
   const isPast = now >= end;
+  // What people did with it is forgotten.
+  if (now - end >= historyMs) return 'COMPLETED';
   // What was over when this version was planned is history: nobody is to end it.
   if (isPast && begunAt === null && end <= window.plannedAt) return 'COMPLETED';
   const hasBegun = begunAt !== null || (autoStart && now >= startsAt);

@@ -1,9 +1,10 @@
 /** Maintenance windows and their occurrences. */
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import {
+  type ListedOccurrence,
   listedOccurrence,
   nextHeld,
   occurrenceAt,
@@ -17,7 +18,14 @@ import {
   maintenanceWindowsOf,
 } from '../change-maintenance.ts';
 import type { ChangeRequest } from '../decide/change-occurrence.ts';
-import { changeUpdate, deleteUpdate, updatesOf, writeUpdate } from '../maintenance-updates.ts';
+import type { Database } from '../../db/tables.ts';
+import {
+  changeUpdate,
+  deleteUpdate,
+  type UpdateRow,
+  updatesOf,
+  writeUpdate,
+} from '../maintenance-updates.ts';
 import { entryHandlers, listPages } from '../../resources/index.ts';
 import type { Services } from '../../core/services.ts';
 import { noScope } from '../decide/planned-maintenance.ts';
@@ -36,6 +44,19 @@ const columns = { startsAt: 'starts_at', endsAt: 'ends_at' } as const;
 /** Limit for future and for past occurrences. */
 const maxListed = 100;
 const listedInPreview = 3;
+
+/** Updates of these occurrences of a window, which lie near each other. */
+function updatesOfAll(
+  db: Kysely<Database>,
+  accountId: string,
+  windowId: number,
+  occurrences: readonly ListedOccurrence[],
+): Promise<UpdateRow[]> {
+  if (occurrences.length === 0) return Promise.resolve([]);
+  const starts = occurrences.map(({ scheduledAt }) => scheduledAt);
+  const range = { from: Math.min(...starts), to: Math.max(...starts) + 1 };
+  return updatesOf(db, accountId, [windowId], range);
+}
 
 export function maintenanceWindowHandlers(
   services: Services,
@@ -106,7 +127,7 @@ export function maintenanceWindowHandlers(
       const offset = (query.page - 1) * query.limit;
       const page = all.slice(offset, offset + query.limit);
       setTotal(all.length, offset, page.length);
-      const updates = await updatesOf(db, accountId, [window.id]);
+      const updates = await updatesOfAll(db, accountId, window.id, page);
       return page.map((each) => occurrenceToWire(window, each, updates));
     },
 
@@ -115,19 +136,18 @@ export function maintenanceWindowHandlers(
       const startsAt = startOfOccurrence(window.id, params.maintenanceId);
       const occurrence = startsAt === null ? undefined : occurrenceAt(window, startsAt);
       if (occurrence === undefined) throw notFound('maintenance', params.maintenanceId);
-      const updates = await updatesOf(db, accountId, [window.id]);
-      return occurrenceToWire(window, listedOccurrence(window, occurrence, clock.now()), updates);
+      const listed = listedOccurrence(window, occurrence, clock.now());
+      const updates = await updatesOfAll(db, accountId, window.id, [listed]);
+      return occurrenceToWire(window, listed, updates);
     },
 
     updateMaintenance: async ({ params, body }, { principal: { accountId } }) => {
       const request = await requestOf(accountId, params.id, body);
-      return changeMaintenance(services, accountId, at(params), request, async (unit, of) =>
-        occurrenceToWire(
-          of.window,
-          listedOccurrence(of.window, of.occurrence, of.now),
-          await updatesOf(unit, accountId, [params.id]),
-        ),
-      );
+      return changeMaintenance(services, accountId, at(params), request, async (unit, of) => {
+        const listed = listedOccurrence(of.window, of.occurrence, of.now);
+        const updates = await updatesOfAll(unit, accountId, params.id, [listed]);
+        return occurrenceToWire(of.window, listed, updates);
+      });
     },
 
     createMaintenanceUpdate: async ({ params, body }, { principal: { accountId } }) => {

@@ -1,9 +1,12 @@
 // Runs on both engines: alerts, incidents and locations after a window that silences.
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { maxUpdates } from '@monitor/shared/contract/maintenance-window.ts';
 import { evaluateDueAlerts, openLateIncidents } from '../../../control-plane/alerting/index.ts';
 import { sweepHeartbeats } from '../../../control-plane/heartbeats/index.ts';
-import { iso, minute, now, setUp } from '../../support/results.ts';
+import { pruneMaintenance } from '../../../control-plane/maintenance/index.ts';
+import { readWindows } from '../../../control-plane/status-pages/read-windows.ts';
+import { hour, iso, minute, now, setUp } from '../../support/results.ts';
 
 const failed = { hasFailures: true, errorMessages: ['HTTP 500'] };
 
@@ -161,6 +164,100 @@ test('what would have alerted is read from all runs of the occurrence', async ()
     [body.isWhole, body.runs, body.alerting.map(({ alerts }: { alerts: number }) => alerts)],
     [true, 1_080, [1]],
   );
+});
+
+test('of the updates of an occurrence the newest are read, and each occurrence has its own', async () => {
+  await using bench = await setUp({ requestsPerMinute: 0 });
+  const { cp } = bench;
+  const { body: service } = await cp.api('POST', '/v1/status-pages/services', { name: 'Shop' });
+  const { body: page } = await cp.api('POST', '/v1/status-pages', {
+    ...{ name: 'Page', url: 'page', cards: [{ name: 'Card', services: [{ id: service.id }] }] },
+  });
+  const { body: window } = await cp.api('POST', '/v1/maintenance-windows', {
+    ...{ name: 'deploy', startsAt: iso(now), endsAt: iso(now + hour), repeatUnit: 'DAY' },
+    statusPageVisibility: { serviceIds: [service.id] },
+  });
+  const path = `/v1/maintenance-windows/${window.id}/maintenances`;
+  const [one, other, quiet] = window.nextOccurrences.map(({ id }: { id: string }) => id);
+  const write = (id: string, description: string) =>
+    cp.api('POST', `${path}/${id}/updates`, { description });
+  await write(other, 'the first');
+  for (let index = 0; index < maxUpdates + 2; index += 1) await write(one, `${index}`);
+  const texts = (updates: { description: string }[]) =>
+    updates.map(({ description }) => description);
+  const newest = Array.from({ length: maxUpdates }, (_each, at) => `${maxUpdates + 1 - at}`);
+  const expected = [newest, ['the first'], []];
+  for (const [at, id] of [one, other, quiet].entries()) {
+    const { body } = await cp.api('GET', `${path}/${id}`);
+    assert.deepEqual(texts(body.updates), expected[at], id);
+  }
+  const { body: listed } = await cp.api('GET', `${path}?limit=3`);
+  assert.deepEqual(
+    listed.map(({ updates }: { updates: { description: string }[] }) => texts(updates)),
+    expected,
+  );
+  assert.deepEqual((await cp.api('GET', `${path}?limit=50&page=9`)).body, []);
+  const key = { accountId: cp.accountId, pageId: page.id };
+  const [shown] = await readWindows(cp.controlPlane.services.db, key, now - hour, now);
+  assert.deepEqual(
+    shown?.updates.map(({ description }) => description),
+    [...newest, 'the first'],
+  );
+});
+
+test('what is said and done about an occurrence is forgotten once it is history, and it stays over', async () => {
+  await using bench = await setUp({ requestsPerMinute: 0 });
+  const { cp, clock } = bench;
+  const { services } = cp.controlPlane;
+  const { db } = services;
+  const day = 24 * hour;
+  const { body: window } = await cp.api('POST', '/v1/maintenance-windows', {
+    ...{ name: 'deploy', startsAt: iso(now), endsAt: iso(now + hour), repeatUnit: 'WEEK' },
+    ...{ pauseAllChecks: true },
+    statusPageVisibility: { affectAllServices: true, autoEnd: false },
+  });
+  const path = `/v1/maintenance-windows/${window.id}/maintenances`;
+  const [ended, open, extended] = window.nextOccurrences.map(({ id }: { id: string }) => id);
+  const change = async (id: string, body: object) => {
+    const done = await cp.api('PATCH', `${path}/${id}`, body);
+    assert.equal(done.status, 200, JSON.stringify(done.body));
+  };
+  const write = (id: string) => cp.api('POST', `${path}/${id}/updates`, { description: 'x' });
+  clock.setWall(now + minute);
+  await write(ended);
+  await write(extended);
+  await change(ended, { status: 'COMPLETED' });
+  await cp.api('PUT', `/v1/maintenance-windows/${window.id}`, { name: 'other' });
+  clock.setWall(now + 7 * day + minute);
+  await change(open, { status: 'VERIFYING' });
+  clock.setWall(now + 14 * day + minute);
+  await change(extended, { status: 'IN_PROGRESS', endsAt: iso(now + 20 * day) });
+  const left = async () => {
+    assert.equal(await pruneMaintenance(services), false);
+    const count = async (
+      table: 'maintenance_updates' | 'changed_maintenances' | 'past_maintenance_windows',
+    ) => (await db.selectFrom(table).selectAll().execute()).length;
+    const statuses = await Promise.all(
+      [ended, open, extended].map(
+        async (id) => (await cp.api('GET', `${path}/${id}`)).body.status as string,
+      ),
+    );
+    return [
+      ...[await count('maintenance_updates'), await count('changed_maintenances')],
+      ...[await count('past_maintenance_windows'), statuses.join(' ')],
+    ];
+  };
+  for (const [days, expected] of [
+    [14, [2, 3, 1, 'COMPLETED VERIFYING IN_PROGRESS']],
+    // The last of them waits for the clocks of its zone.
+    [92.5, [1, 3, 0, 'COMPLETED VERIFYING IN_PROGRESS']],
+    [100, [1, 2, 0, 'COMPLETED COMPLETED IN_PROGRESS']],
+    [107, [0, 1, 0, 'COMPLETED COMPLETED IN_PROGRESS']],
+    [113, [0, 0, 0, 'COMPLETED COMPLETED COMPLETED']],
+  ] as const) {
+    clock.setWall(now + days * day + minute);
+    assert.deepEqual(await left(), expected, `day ${days}`);
+  }
 });
 
 test('a window warns of an owner who is never notified', async () => {
