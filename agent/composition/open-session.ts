@@ -251,8 +251,8 @@ export async function openSession(
     mayFollow: async (checkId) => {
       const check = scheduler.find(checkId);
       if (signedWork === null || check === undefined) return signedWork === null;
-      const work = { check, location: session.location ?? '', environmentUrl: null };
-      return signedWork.admit(work).then(
+      const where = { location: session.location ?? '', environmentUrl: null, source: null };
+      return signedWork.admit({ check, ...where }).then(
         () => true,
         () => false,
       );

@@ -9,6 +9,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import { definitionSchemaOf } from '@monitor/shared/contract/checks/definition-schema.ts';
 import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
+import { runSource } from '@monitor/shared/contract/check-trigger.ts';
 import { digestOfBundle } from '@monitor/shared/contract/code-bundle.ts';
 import { signatureNamespace } from '@monitor/shared/contract/work-signature.ts';
 import { readsVariables, signedPartOf } from '@monitor/shared/signed-work/signed-part.ts';
@@ -29,7 +30,12 @@ interface Work {
   location: string;
   /** Of a triggered run. */
   environmentUrl: string | null;
+  /** Who asked for it; null for the schedule. */
+  source: string | null;
 }
+
+/** The words of the protocol; suites read them. */
+const sources: ReadonlySet<string> = new Set([...runSource.options, 'RETRY_ELSEWHERE']);
 
 interface Verified {
   policy: Policy;
@@ -247,10 +253,13 @@ export class SignedWork {
     }
   }
 
-  async #admit({ check: given, location, environmentUrl }: Work): Promise<AssignedCheck> {
+  async #admit({ check: given, location, environmentUrl, source }: Work): Promise<AssignedCheck> {
     const policy = await this.#current();
     if (environmentUrl !== null) {
       throw refused('the run has an ENVIRONMENT_URL, which no signature covers');
+    }
+    if (source !== null && !sources.has(source)) {
+      throw refused('the run has a source that this version does not know');
     }
     const known = this.#verified.get(given);
     const verified = known?.policy === policy ? known : await this.#verify(given, policy);

@@ -302,13 +302,13 @@ export class Executor {
 
   /** The check as it may run, or the outcome of one that may not. */
   async #admit(
-    { check, runLocation: location, environmentUrl }: Run,
+    { check, runLocation: location, environmentUrl, source }: Run,
     startedAt: number,
   ): Promise<{ check: AssignedCheck } | { refusal: AttemptOutcome }> {
     const { signedWork = null, clock } = this.#options;
     if (signedWork === null) return { check };
     try {
-      return { check: await signedWork.admit({ check, location, environmentUrl }) };
+      return { check: await signedWork.admit({ check, location, environmentUrl, source }) };
     } catch (error) {
       return { refusal: outcomeWithoutDefinition(error, check, startedAt, clock.now()) };
     }

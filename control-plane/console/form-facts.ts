@@ -314,6 +314,7 @@ const checks = Object.fromEntries(
           'scriptPath',
           'cacheHash',
           'playwrightConfig',
+          'signature',
           ...(runtime === 'never' ? ['runtimeId'] : []),
         ],
       }),

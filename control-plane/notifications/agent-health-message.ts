@@ -37,6 +37,12 @@ const wordings: Readonly<
   },
 };
 
+/** What to do about an agent error that `doctor` does not explain. */
+const advices: Readonly<Record<string, string>> = {
+  WORK_REFUSED:
+    'nothing ran that nobody signed; look who changed these checks, and sign them again if the change is right',
+};
+
 /** Codes come from agents: one may be called as a member that every object has. */
 const wordingOf = (code: string | null) =>
   code !== null && Object.hasOwn(wordings, code) ? wordings[code] : undefined;
@@ -85,7 +91,9 @@ export function agentHealthMessage(
       'What to do',
       isOver
         ? ''
-        : (wording?.advice ?? 'run "monitor-agent doctor" on the machine of the agent there'),
+        : (wording?.advice ??
+          (Object.hasOwn(advices, code ?? '') ? advices[code ?? ''] : undefined) ??
+          'run "monitor-agent doctor" on the machine of the agent there'),
     ],
   ];
   const isOne = checks.length === 1;

@@ -47,7 +47,7 @@ export const unsignedFields: Readonly<Record<Exclude<keyof AssignedCheck, Signed
 export const unsignedJobFields: Readonly<Record<Exclude<keyof Job, 'check'>, string>> = {
   id: 'names the job',
   runId: 'names the run',
-  source: 'says who asked for the run; no run reads it',
+  source: 'one of a few words that say who asked for the run; suites can read it',
   scheduledFor: 'says when it runs',
   slotLocation: 'results repeat it; a run sees the location of its agent',
   attempt: 'counts the attempts',

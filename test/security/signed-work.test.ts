@@ -127,6 +127,7 @@ async function lies({ anna, folder, target, at, scripted }: Stage): Promise<Reco
     'no type': changed(await fresh(), { type: '__proto__' }),
     'another location': jobOf(await signedCheck(at('/attack', { locations: ['there'] }), anna)),
     'an ENVIRONMENT_URL': changed(await fresh(), {}, { environmentUrl: target.url }),
+    'a source': changed(await fresh(), {}, { source: '$(id)' }),
     'a proxy': changed(await fresh(), { proxyUrl: target.url }),
     'a certificate to watch': changed(await fresh(), {
       certificateTarget: {
@@ -159,7 +160,7 @@ test('an agent that runs only signed work runs none of the lies of its control p
   // Those that came as a schedule as well.
   fake.assign(
     ...Object.values(attacks)
-      .filter(({ environmentUrl }) => environmentUrl === null)
+      .filter(({ environmentUrl, source }) => environmentUrl === null && source !== '$(id)')
       .map(({ check }) => ({ ...check, frequency: 0, frequencyOffset: 30 })),
   );
   const refused = await results(Object.values(attacks).map(({ check }) => check));

@@ -4,6 +4,7 @@ import { describeSettings, type AgentConfig } from '../../config.ts';
 import { secretVariables } from '../../guard-process.ts';
 import { openLibc } from '../../native/libc.ts';
 import { keyProblem } from '../../key-problem.ts';
+import { readPolicy } from '../../signed-work/policy.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Check } from '../step.ts';
 
@@ -167,10 +168,27 @@ export function judgeSettings(given: Given): Finding[] {
   return ok(names.length === 0 ? 'none is given' : `${names.join(', ')} given`);
 }
 
-export const checkSettings: Check = ({ environment, config, warnings, machine }) => {
+/** Whether the policy for signed work is read, and whose keys are in it. */
+export async function judgePolicy(file: string | undefined): Promise<Finding[]> {
+  if (file === undefined) return [];
+  try {
+    const { keys } = await readPolicy(file);
+    const names = [...keys.values()].join(', ');
+    return ok(`only work runs that one of these keys signed (${keys.size}): ${names}`);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return fail(
+      `the policy ${file} cannot be read, so that all work is refused: ${reason}`,
+      'correct SIGNED_WORK_POLICY_FILE, or give the file to the user of the agent',
+    );
+  }
+}
+
+export const checkSettings: Check = async ({ environment, config, warnings, machine }) => {
   const opened = openLibc();
-  return judgeSettings({
+  const settings = judgeSettings({
     ...{ environment, config, warnings, read: (path) => machine.read(path) },
     exposedBecause: opened.libc === null ? opened.problem : null,
   });
+  return [...settings, ...(await judgePolicy(config.SIGNED_WORK_POLICY_FILE))];
 };

@@ -3,7 +3,9 @@ import type { Assertion } from '@monitor/shared/contract/assertion.ts';
 import type { Check, DataAt } from '../contract.ts';
 import { count, duration, inWords } from '../format.ts';
 import { Code } from '../parts/code.tsx';
+import { useMe } from '../me.ts';
 import { Facts, Table } from '../parts/layout.tsx';
+import { useQuery } from '../query.ts';
 import { isPinged } from '../state.ts';
 
 function retriesOf({ retryStrategy: strategy, doubleCheck }: Check) {
@@ -49,8 +51,24 @@ function Assertions({ assertions }: { assertions: Assertion[] | undefined }) {
   );
 }
 
+const signatureWords = {
+  NONE: null,
+  VALID: 'of what the check is now',
+  CHANGED: 'of an earlier version: agents that run only signed work refuse the check',
+  UNREADABLE: 'cannot be read: agents that run only signed work refuse the check',
+} as const;
+
+function signatureOf({ signature }: Check, state: keyof typeof signatureWords | undefined) {
+  if (signature == null) return null;
+  const at = new Date(signature.version).toISOString();
+  return `${signatureWords[state ?? 'NONE'] ?? 'signed'} (version ${signature.version}, ${at})`;
+}
+
 export function CheckSettings({ check }: { check: Check }) {
   const channels = check.alertChannelSubscriptions.filter(({ activated }) => activated);
+  const { mayWrite } = useMe();
+  const isAsked = check.signature != null && mayWrite;
+  const signed = useQuery(isAsked ? `v1/checks/${check.id}/signed-part` : null);
   return (
     <div class="card">
       <Facts
@@ -68,6 +86,7 @@ export function CheckSettings({ check }: { check: Check }) {
           ['Result', check.shouldFail ? 'inverted (should fail)' : null],
           ['Runtime', check.runtimeId],
           ['Opens an incident', check.triggerIncident?.name],
+          ['Signature', signatureOf(check, signed.data?.state)],
           ['Id', <span class="mono">{check.id}</span>],
         ]}
       />

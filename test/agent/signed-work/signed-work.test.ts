@@ -75,9 +75,12 @@ async function open(
   };
 }
 
-const work = (check: AssignedCheck, location = 'here', environmentUrl: string | null = null) => ({
-  ...{ check, location, environmentUrl },
-});
+const work = (
+  check: AssignedCheck,
+  location = 'here',
+  environmentUrl: string | null = null,
+  source: string | null = null,
+) => ({ check, location, environmentUrl, source });
 
 /** The reason of a refusal; null for work that is let through. */
 async function refusal(
@@ -252,8 +255,10 @@ test('a signature of another check, key, place or namespace, or none, is refused
   assert.match((await refusal(signedWork, signed, 'elsewhere')) ?? '', /not for elsewhere/);
   const preview = await refusal(signedWork, signed, 'here', 'https://evil.example');
   assert.match(preview ?? '', /ENVIRONMENT_URL/);
+  assert.match((await refusal(signedWork, signed, 'here', null, '$(id)')) ?? '', /source that/);
+  assert.equal(await refusal(signedWork, signed, 'here', null, 'TRIGGER_API'), null);
   assert.equal(await refusal(signedWork, signed), null);
-  assert.match(signedWork.remarks['signedWork'] ?? '', /10 runs were refused/);
+  assert.match(signedWork.remarks['signedWork'] ?? '', /11 runs were refused/);
 });
 
 test('an older version is refused once a newer one was seen, also after a restart and a torn line', async () => {

@@ -101,7 +101,7 @@ async function setUp() {
 }
 
 const asWork = (check: AssignedCheck) => ({
-  ...{ check, location: 'eu-west-1', environmentUrl: null },
+  ...{ check, location: 'eu-west-1', environmentUrl: null, source: null },
 });
 
 test('what apply signs is let through by agents, for checks of each type, and signed again only when it changes', async () => {

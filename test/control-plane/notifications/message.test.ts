@@ -107,4 +107,7 @@ test('of checks that share an error it is said which', () => {
   assert.equal(title({ checks: two }), `2 checks ${of} end in BROWSER_MISSING every time`);
   assert.equal(title({ code: 'UNKNOWN' }), `1 check ${of} ends in an agent error every time`);
   assert.equal(title({ isOver: true }), `No check ${of} ends in BROWSER_MISSING any more`);
+  const refused = { ...agentHealthFacts, code: 'WORK_REFUSED', mostCommonCode: 'WORK_REFUSED' };
+  const { details } = messageOf(refused, 'id', 'https://m.example');
+  assert.match(details.at(-1)?.value ?? '', /nothing ran that nobody signed/);
 });

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'node:test';
 import { readConfig } from '../../../../agent/config.ts';
-import { judgeSettings } from '../../../../agent/doctor/steps/settings.ts';
+import { judgePolicy, judgeSettings } from '../../../../agent/doctor/steps/settings.ts';
 import { locationKey as key } from '../../../support/fake-control-plane.ts';
+import { makeSigningKey } from '../../../support/signing.ts';
+import { temporaryFolder } from '../../../support/system.ts';
 
 function judged(
   given: Record<string, string>,
@@ -93,4 +97,25 @@ test('two changes make a misspelling, three another word', () => {
   assert.equal(meant('LOG_LEVLE'), 'LOG_LEVEL');
   assert.equal(meant('LOGLEVEL'), 'LOG_LEVEL');
   assert.equal(meant('LOG_FILES'), undefined);
+});
+
+test('doctor says whether the policy for signed work is read, and whose keys are in it', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'policy.yaml');
+  const keys = ['anna', 'ben'].map((name) => ({
+    name,
+    key: makeSigningKey(folder.path).publicKey,
+  }));
+  writeFileSync(file, JSON.stringify({ keys }));
+  const said = async () =>
+    (await judgePolicy(file)).map(({ verdict, evidence }) => [verdict, evidence]);
+  assert.deepEqual(await said(), [
+    ['ok', 'only work runs that one of these keys signed (2): anna, ben'],
+  ]);
+  rmSync(file);
+  assert.match(
+    String((await said())[0]),
+    /^fail,the policy .* cannot be read, so that all work is refused: ENOENT/,
+  );
+  assert.deepEqual(await judgePolicy(undefined), []);
 });
