@@ -1,5 +1,5 @@
 /**
- * gRPC check: one connection, on it reflection where the check has no types, and one unary call. The time
+ * gRPC check: one connection, on it reflection where the check has no types, and one call. The time
  * measured is all of it, with the name resolution. What the server answered is judged afterwards.
  */
 import type { FileRegistry } from '@bufbuild/protobuf';

@@ -30,6 +30,14 @@ async function locationWarnings({ db, hub }: Services, row: CheckRow): Promise<s
 
 /** Why a check that was just saved cannot run, or not in all of its locations; empty without problems. */
 export async function checkWarnings(services: Services, row: CheckRow): Promise<string[]> {
-  if (!runsOnAgents(row.type) || row.activated === 0) return [];
-  return [...(await locationWarnings(services, row)), ...(await signatureWarnings(services, row))];
+  const repairs =
+    fieldsOf(row)['aiAutoRepairEnabled'] === true
+      ? ['nothing repairs checks here: `aiAutoRepairEnabled` has no effect']
+      : [];
+  if (!runsOnAgents(row.type) || row.activated === 0) return repairs;
+  return [
+    ...repairs,
+    ...(await locationWarnings(services, row)),
+    ...(await signatureWarnings(services, row)),
+  ];
 }

@@ -175,7 +175,7 @@ export const helps: Readonly<Record<string, string>> = {
   url: '',
   httpVersion: 'HTTP/2 needs https',
   mode: '',
-  'request.grpcConfig.method': 'package.Service/Method, unary',
+  'request.grpcConfig.method': 'package.Service/Method',
   'request.grpcConfig.service': 'Empty: the whole server',
   authority: 'Replaces host and port in :authority; also the TLS server name',
   serviceDefinition: '',

@@ -18,7 +18,7 @@ message GetRequest { string order_id = 1; }
 message Order { string order_id = 1; }
 service Orders {
   rpc Get(GetRequest) returns (Order);
-  rpc Watch(GetRequest) returns (stream Order);
+  rpc Watch(stream GetRequest) returns (Order);
 }`;
 const byFile = {
   method: '/shop.v1.Orders/Get',
@@ -99,7 +99,11 @@ test('what cannot be called is refused by the name of its field, with the place'
       requestOf({ method: 'a.B/C', message: '{"orderId": }' }),
     ],
     ['message', /colour/, requestOf({ ...byFile, message: '{"colour": "red"}' })],
-    ['method', /streams/, requestOf({ ...byFile, method: 'shop.v1.Orders/Watch' })],
+    [
+      'method',
+      /Watch takes a stream of requests/,
+      requestOf({ ...byFile, method: 'shop.v1.Orders/Watch' }),
+    ],
     ['method', /it has Get, Watch/, requestOf({ ...byFile, method: 'shop.v1.Orders/Put' })],
     ['protoContent', /is required/, requestOf({ ...byFile, protoContent: '' })],
     [

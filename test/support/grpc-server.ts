@@ -8,6 +8,7 @@ import {
   status,
   type sendUnaryData,
   type ServerUnaryCall,
+  type ServerWritableStream,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
@@ -34,6 +35,8 @@ export interface GrpcServerOptions {
   credentials?: ServerCredentials;
   /** Answers a call of `shop.v1.Orders/Get`. */
   get?: (call: Call, answer: sendUnaryData<Order>) => void;
+  /** Answers a call of `shop.v1.Orders/Watch`. */
+  watch?: (call: ServerWritableStream<{ orderId: string }, Order>) => void;
 }
 
 export interface GrpcServer extends AsyncDisposable {
@@ -64,7 +67,7 @@ export const order = {
 } satisfies Order;
 
 export async function grpcServer(options: GrpcServerOptions = {}): Promise<GrpcServer> {
-  const { port: wanted = 0, health, reflection = [], credentials, get } = options;
+  const { port: wanted = 0, health, reflection = [], credentials, get, watch } = options;
   const { reflectsAfterMs = 0 } = options;
   const server = new Server();
   const definition = shopPackage();
@@ -75,8 +78,12 @@ export async function grpcServer(options: GrpcServerOptions = {}): Promise<GrpcS
       if (get === undefined) answer(null, order);
       else get(call, answer);
     },
-    Watch(call: { emit(event: 'error', error: object): void }) {
-      call.emit('error', { code: status.UNIMPLEMENTED });
+    Watch(call: ServerWritableStream<{ orderId: string }, Order>) {
+      if (watch === undefined) call.emit('error', { code: status.UNIMPLEMENTED });
+      else watch(call);
+    },
+    Upload(_call: unknown, answer: sendUnaryData<Order>) {
+      answer({ code: status.UNIMPLEMENTED });
     },
   } as never);
   if (health !== undefined) new HealthImplementation(health).addToServer(server as never);

@@ -9,6 +9,8 @@ import { gunzip } from 'node:zlib';
 
 /** The limit of common servers and clients. */
 export const maxMessageBytes = 4_194_304;
+/** Of a stream. */
+const maxMessages = 1_000;
 const maxStatusLength = 4_096;
 const maxMetadata = 100;
 const prefixBytes = 5;
@@ -268,32 +270,45 @@ export class GrpcCall {
   }
 }
 
-/** A call with one message each way. Calls `onSent` once its message is in the kernel. Never rejects. */
-export async function callUnary(
+/**
+ * A call with one request, and one response or a stream of them. Calls `onSent` once its message is in the kernel. Never
+ * rejects.
+ */
+export async function callMethod(
   session: ClientHttp2Session,
-  request: CallRequest,
+  request: CallRequest & { isStream: boolean },
   message: Uint8Array,
   onSent: () => void,
-): Promise<CallEnd & { message: Uint8Array | null }> {
+): Promise<CallEnd & { messages: Uint8Array[] }> {
+  const { isStream } = request;
   const call = new GrpcCall(session, request);
   call.send(message);
   call.endSending(onSent);
-  let answer: Uint8Array | null = null;
+  const messages: Uint8Array[] = [];
+  let size = 0;
   for (;;) {
     const next = await call.next();
     if ('end' in next) {
       const { end } = next;
-      if (end.problem === null && end.status === 0 && answer === null) {
+      if (!isStream && end.problem === null && end.status === 0 && messages.length === 0) {
         const problem = { name: 'PROTOCOL_ERROR', detail: 'the server sent no message' };
-        return { ...end, status: internal, problem, message: null };
+        return { ...end, status: internal, problem, messages };
       }
-      return { ...end, message: answer };
+      return { ...end, messages };
     }
-    if (answer !== null) {
+    messages.push(next.message);
+    size += next.message.length;
+    const refused = (status: number, name: string, detail: string) => {
       void call.cancel();
-      const problem = { name: 'PROTOCOL_ERROR', detail: 'the server sent more than one message' };
-      return { status: internal, statusMessage: '', metadata: [], problem, message: null };
+      const problem = { name, detail };
+      return { status, statusMessage: '', metadata: [], problem, messages: [] };
+    };
+    if (!isStream && messages.length > 1) {
+      return refused(internal, 'PROTOCOL_ERROR', 'the server sent more than one message');
     }
-    answer = next.message;
+    if (messages.length > maxMessages || size > maxMessageBytes) {
+      const detail = `the server streamed more than ${maxMessages} messages or ${maxMessageBytes} bytes`;
+      return refused(resourceExhausted, 'STREAM_TOO_LONG', detail);
+    }
   }
 }

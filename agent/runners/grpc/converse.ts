@@ -2,10 +2,15 @@
 import type { FileRegistry } from '@bufbuild/protobuf';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { statusCodes, type GrpcRequest } from '@monitor/shared/contract/checks/grpc.ts';
-import { splitMethod } from '@monitor/shared/grpc/unary-method.ts';
+import { splitMethod } from '@monitor/shared/grpc/called-method.ts';
 import type { ConnectionTrail } from '../../net/connection-trail.ts';
 import { failureOf } from '../../net/failure.ts';
-import { callUnary, type CallEnd, type MetadataEntry } from '../../net/grpc/call.ts';
+import {
+  callMethod,
+  type CallEnd,
+  maxMessageBytes,
+  type MetadataEntry,
+} from '../../net/grpc/call.ts';
 import type { GrpcChannel } from '../../net/grpc/channel.ts';
 import { isDecodable } from '../../net/grpc/decoded-length.ts';
 import type { RunnerContext } from '../runner.ts';
@@ -126,6 +131,29 @@ async function readMessage(
   }
 }
 
+/** The messages of a stream as one list. */
+async function readStream(
+  messages: readonly Uint8Array[],
+  call: Callable,
+  subject: string,
+): Promise<{ text: string; status: null }> {
+  const texts: string[] = [];
+  let length = 0;
+  for (const bytes of messages) {
+    const { text } = await readMessage(bytes, call, subject);
+    length += text.length;
+    if (length > maxMessageBytes) {
+      const detail = 'the messages of the stream become too large once they are decoded';
+      throw new CallProblem(
+        resourceExhausted,
+        failureOf('answer', 'MESSAGE_TOO_LARGE', subject, detail),
+      );
+    }
+    texts.push(text);
+  }
+  return { text: `[${texts.join(',')}]`, status: null };
+}
+
 /** Connects, reflects and calls. */
 export async function converse(
   { request, prepared, types, context }: Run,
@@ -154,12 +182,16 @@ export async function converse(
     if (types === null) discoveredMethods = methodsOf(registry, prepared.method);
     const call = await callable(registry, prepared);
     const { method } = prepared;
-    const unary = { ...asked, method, timeoutMs: leftMs() };
-    const end = await callUnary(session, unary, call.message, channel.asked);
-    const { statusMessage, metadata } = end;
+    const isStream = call.method.methodKind === 'server_streaming';
+    const asking = { ...asked, method, isStream, timeoutMs: leftMs() };
+    const end = await callMethod(session, asking, call.message, channel.asked);
+    const { statusMessage, metadata, messages } = end;
+    const [first] = messages;
     const local = failed(end);
-    const message =
-      local === null && end.message !== null ? await readMessage(end.message, call, subject) : null;
+    let message: Answered['message'] = null;
+    if (local === null && isStream) message = await readStream(messages, call, subject);
+    else if (local === null && first !== undefined)
+      message = await readMessage(first, call, subject);
     const { status, failure } = local ?? { status: end.status, failure: null };
     return { status, statusMessage, metadata, message, discoveredMethods, failure };
   } catch (error) {

@@ -8,7 +8,7 @@ import {
   type GrpcRequest,
 } from '@monitor/shared/contract/checks/grpc.ts';
 import { ProtoProblem, readProtoFile } from '@monitor/shared/grpc/proto-file.ts';
-import { findUnaryMethod, messageFrom } from '@monitor/shared/grpc/unary-method.ts';
+import { findMethod, messageFrom } from '@monitor/shared/grpc/called-method.ts';
 import { inText } from '@monitor/shared/templates/places.ts';
 import type { MetadataEntry } from '../../net/grpc/call.ts';
 import { shownHeaders } from '../../net/http/headers.ts';
@@ -35,7 +35,7 @@ export interface Prepared {
 
 /** What can be called. */
 export interface Callable {
-  method: ReturnType<typeof findUnaryMethod>;
+  method: ReturnType<typeof findMethod>;
   registry: FileRegistry;
   message: Uint8Array;
 }
@@ -111,7 +111,7 @@ export async function callable(
   const { toBinary } = await import('@bufbuild/protobuf');
   let part = 'the method';
   try {
-    const found = findUnaryMethod(method, registry);
+    const found = findMethod(method, registry);
     part = 'the message';
     const sent = await messageFrom(message, found.input, registry);
     return { method: found, registry, message: toBinary(found.input, sent) };

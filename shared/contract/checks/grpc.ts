@@ -1,4 +1,4 @@
-/** gRPC monitor: the health of a server, or a unary call of one of its methods. spec: open */
+/** gRPC monitor: the health of a server, or a call of one of its methods. spec: open */
 import { z } from 'zod';
 import {
   assertionSchema,
@@ -11,7 +11,7 @@ import {
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
 import { bareHost, ipFamily, keyValuePair, listOf, type KeyValuePair } from '../primitives.ts';
 import { maxProtoLength } from '../../grpc/proto-file.ts';
-import { messageProblem } from '../../grpc/unary-method.ts';
+import { messageProblem } from '../../grpc/called-method.ts';
 import {
   agentMonitorTraits,
   checkBodies,
@@ -147,7 +147,8 @@ const grpcConfig = z
       .meta({ description: 'Whether results hold the response message' }),
     encoding: z.literal('PROTOBUF').default('PROTOBUF'),
     method: z.string().max(500).exactOptional().meta({
-      description: 'Required by BEHAVIOR: `package.Service/Method`, a unary one',
+      description:
+        'Required by BEHAVIOR: `package.Service/Method`, with one request. Of a stream of responses the message is the list',
       example: 'shop.v1.Orders/Get',
     }),
     serviceDefinition: z

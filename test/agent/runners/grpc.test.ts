@@ -142,8 +142,7 @@ for (const version of ['v1', 'v1alpha'] as const) {
       ...{ total: { currency: 'EUR', cents: '9007199254740993' }, openItems: 0, tags: [] },
     });
     assert.deepEqual(seen.response.discoveredMethods, [
-      'shop.v1.Orders/Get',
-      'shop.v1.Orders/Watch',
+      ...['shop.v1.Orders/Get', 'shop.v1.Orders/Watch', 'shop.v1.Orders/Upload'],
     ]);
   });
 }
@@ -216,19 +215,71 @@ test('a status of the server is an answer, which an assertion may expect', async
   assert.equal(expected.verdict.reason, null);
 });
 
+test('the responses of a stream are one list, up to its end', async () => {
+  const watch = { ...byFile, method: 'shop.v1.Orders/Watch' };
+  const ids = ['A-1', 'A-2', 'A-3'];
+  await using server = await grpcServer({
+    watch(call) {
+      for (const orderId of ids) call.write({ orderId, state: 'STATE_PAID' });
+      call.end();
+    },
+  });
+  const check = (property: string, comparison: string, target: string) => ({
+    ...{ source: 'GRPC_RESPONSE', property, comparison, target },
+  });
+  const seen = await look(server.port, watch, {
+    assertions: [check('$.length', 'EQUALS', '3'), check('$[2].orderId', 'EQUALS', 'A-3')],
+  });
+  assert.equal(seen.verdict.reason, null);
+  const shown = JSON.parse(seen.response.responseMessage ?? '') as { orderId: string }[];
+  assert.deepEqual(
+    shown.map(({ orderId }) => orderId),
+    ids,
+  );
+  ids.length = 0;
+  const empty = await look(server.port, watch);
+  assert.deepEqual([empty.verdict.reason, empty.response.responseMessage], [null, '[]']);
+});
+
+test('a stream that breaks off, or does not end, fails', async () => {
+  const watch = { ...byFile, method: 'shop.v1.Orders/Watch' };
+  await using broken = await grpcServer({
+    watch(call) {
+      call.write({ orderId: 'A-1' });
+      call.emit('error', { code: status.DATA_LOSS, details: 'lost it' });
+    },
+  });
+  const lost = await look(broken.port, watch);
+  assert.equal(lost.verdict.reason, 'the server answered DATA_LOSS (15): lost it');
+  await using endless = await grpcServer({
+    watch(call) {
+      const write = (): void => {
+        while (!call.cancelled && call.write({ orderId: 'A-1' }));
+      };
+      call.on('drain', write);
+      write();
+    },
+  });
+  const flood = await look(endless.port, watch);
+  assert.deepEqual(codeOf(flood), ['STREAM_TOO_LONG', 8]);
+  await using silent = await grpcServer({ watch: (call) => void call.write({ orderId: 'A-1' }) });
+  const late = await look(silent.port, watch, { request: { timeout: 1 } });
+  assert.equal(late.response.grpcStatusCode, 4);
+});
+
 test('what cannot be called says why', async () => {
   await using server = await grpcServer({ reflection: ['v1'] });
   const reasons = await Promise.all(
     [
-      { method: 'shop.v1.Orders/Watch' },
+      { method: 'shop.v1.Orders/Upload' },
       { method: 'shop.v1.Orders/Put' },
       { method: 'shop.v1.Nobody/Get' },
       { ...get, message: '{"orderId": 5}' },
       { ...get, message: '{"colour": "red"}' },
     ].map(async (config) => (await look(server.port, config)).verdict.reason ?? ''),
   );
-  assert.match(reasons[0] ?? '', /shop\.v1\.Orders\/Watch streams; only unary methods/);
-  assert.match(reasons[1] ?? '', /has no method Put; it has Get, Watch/);
+  assert.match(reasons[0] ?? '', /shop\.v1\.Orders\/Upload takes a stream of requests/);
+  assert.match(reasons[1] ?? '', /has no method Put; it has Get, Watch, Upload/);
   assert.match(reasons[2] ?? '', /no service shop\.v1\.Nobody; it has .*shop\.v1\.Orders/);
   assert.match(reasons[3] ?? '', /the message cannot be used: .*expected string/);
   assert.match(reasons[4] ?? '', /the message cannot be used: .*"colour"/);

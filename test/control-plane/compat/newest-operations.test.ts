@@ -31,9 +31,10 @@ test('each version of a check says what belongs to it, and any of their ETags gu
   await using _cp = cp;
   const intent = { goal: 'People can pay.', requiredOutcomes: ['paid'], mustPreserve: ['login'] };
   const sslCertificates = { enabled: true, alertThreshold: 14 };
-  const { id } = await check(cp, {
+  const { id, warnings } = await check(cp, {
     ...{ intent, aiAutoRepairEnabled: true, alertSettings: { sslCertificates } },
   });
+  assert.match(String(warnings), /nothing repairs checks here/);
   const [first, second, third] = await Promise.all(
     ['v1', 'v2', 'v3'].map((version) => cp.api('GET', `/${version}/checks/${id}`)),
   );
@@ -293,4 +294,40 @@ test('a secret scan names where credentials stand readable, and never the creden
     authorization: `Bearer ${reader.rawKey}`,
   });
   assert.equal(refused.status, 403);
+});
+
+test('a value that the guide names as refused is refused, with the name of its field', async () => {
+  const { cp } = await setUp();
+  await using _cp = cp;
+  const variables = Array.from({ length: 51 }, (_, index) => ({ key: `V${index}`, value: 'v' }));
+  const proto = 'syntax = "proto3"; message A {} service S { rpc Put(stream A) returns (A); }';
+  const grpc = (config: object) => ({
+    ...{ name: 'g', locations: [location] },
+    request: { url: 'a.example', port: 443, grpcConfig: { mode: 'BEHAVIOR', ...config } },
+  });
+  const byFile = { serviceDefinition: 'PROTO_FILE', method: 'S/Put', protoContent: proto };
+  const api = { name: 'a', request: { method: 'GET', ...url } };
+  const tcp = { name: 't', request: { hostname: 'a.example', port: 443 } };
+  for (const [path, body, field] of [
+    ['grpc', grpc(byFile), 'request.grpcConfig.method'],
+    ['grpc', grpc({ ...byFile, encoding: 'FLATBUFFERS' }), 'request.grpcConfig.encoding'],
+    ['api', { ...api, maxResponseTime: 45_000 }, 'maxResponseTime'],
+    ['tcp', { ...tcp, maxResponseTime: 5_001 }, 'maxResponseTime'],
+    ['api', { ...api, retryStrategy: { type: 'NO_RETRIES' } }, 'retryStrategy.type'],
+    ['api', { ...api, environmentVariables: variables }, 'environmentVariables'],
+    ['api', { ...api, description: 'd'.repeat(501) }, 'description'],
+    [
+      'ssl',
+      { name: 's', request: { sslConfig: { hostname: 'a.example' } }, frequency: 0 },
+      'frequency',
+    ],
+  ] as const) {
+    const answer = await cp.api('POST', `/v1/checks/${path}`, body);
+    assert.equal(answer.status, 400, `${path} ${field}`);
+    const { keys } = answer.body['attributes'] as { keys: string[] };
+    assert.ok(
+      keys.some((key) => key.startsWith(field.split('.')[0] ?? '')),
+      `${field}: ${keys.join()}`,
+    );
+  }
 });

@@ -375,6 +375,24 @@ test('the logo leads where it should, and only to the web', async () => {
   );
 });
 
+test('a page has another logo where it is dark', async () => {
+  await using visitor = await PageVisitor.open();
+  const [logo, logoDark] = ['https://cdn.example/light.svg', 'https://cdn.example/dark.svg'];
+  const { id } = await visitor.page([], { logo, logoDark });
+  const shown = async (changes: object) => {
+    const page = { name: 'Shop', url: 'shop', cards: [], ...changes };
+    await visitor.done('PUT', `/v1/status-pages/${id}`, page);
+    const { text } = await visitor.see('/');
+    return [...text.matchAll(/(srcset|src)="https:\/\/cdn\.example\/(\w+)/g)].map(
+      ([, where, name]) => `${String(where)} ${String(name)}`,
+    );
+  };
+  assert.deepEqual(await shown({ defaultTheme: 'AUTO' }), ['srcset dark', 'src light']);
+  assert.deepEqual(await shown({ defaultTheme: 'DARK' }), ['src dark']);
+  assert.deepEqual(await shown({ defaultTheme: 'LIGHT' }), ['src light']);
+  assert.deepEqual(await shown({ defaultTheme: 'AUTO', logo: null }), ['src dark']);
+});
+
 test('on a domain of its own a page is what there is; other hosts are left alone', async () => {
   await using visitor = await PageVisitor.open({
     PUBLIC_URL: 'https://monitor.example/base',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { maxProtoLength, ProtoProblem, readProtoFile } from '@monitor/shared/grpc/proto-file.ts';
-import { findUnaryMethod, messageFrom } from '@monitor/shared/grpc/unary-method.ts';
+import { findMethod, messageFrom } from '@monitor/shared/grpc/called-method.ts';
 import { fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
 
 const problemOf = async (text: string): Promise<string> => {
@@ -32,8 +32,9 @@ test('messages keep their forms of JSON: common types, maps, enums, oneofs and l
       google.protobuf.StringValue note = 9;
       bytes raw = 10 [json_name = "bytesOfIt"];
     }
-    service Orders { rpc Get(Order) returns (Order); rpc Watch(Order) returns (stream Order); }`);
-  const { input } = findUnaryMethod('/shop.v1.Orders/Get', registry);
+    service Orders { rpc Get(Order) returns (Order); rpc Watch(Order) returns (stream Order);
+      rpc Upload(stream Order) returns (Order); }`);
+  const { input } = findMethod('/shop.v1.Orders/Get', registry);
   const given = {
     ...{ orderId: 'A', placedAt: '2024-01-01T00:00:00Z', items: [{ itemName: 'x' }] },
     ...{ counts: { a: '9007199254740993' }, open: 0, box: 3, kind: 'GIFT', note: 'n' },
@@ -41,7 +42,8 @@ test('messages keep their forms of JSON: common types, maps, enums, oneofs and l
   };
   const message = await messageFrom(JSON.stringify(given), input, registry);
   assert.deepEqual(toJson(input, fromBinary(input, toBinary(input, message))), given);
-  assert.throws(() => findUnaryMethod('shop.v1.Orders/Watch', registry), /streams/);
+  assert.equal(findMethod('shop.v1.Orders/Watch', registry).methodKind, 'server_streaming');
+  assert.throws(() => findMethod('shop.v1.Orders/Upload', registry), /takes a stream/);
 });
 
 test('older and newer languages are read, with types without a package', async () => {
@@ -50,7 +52,7 @@ test('older and newer languages are read, with types without a package', async (
     'edition = "2023"; message A { string a = 1; } service S { rpc G(A) returns (A); }',
   ]) {
     const registry = await readProtoFile(text);
-    assert.equal(findUnaryMethod('S/G', registry).input.typeName, 'A');
+    assert.equal(findMethod('S/G', registry).input.typeName, 'A');
   }
 });
 

@@ -2,6 +2,7 @@
 import type {
   DescMessage,
   DescMethod,
+  DescMethodServerStreaming,
   DescMethodUnary,
   Message,
   Registry,
@@ -16,8 +17,11 @@ export function splitMethod(path: string): { service: string; name: string } {
   return { service, name };
 }
 
-function isUnary(method: DescMethod): method is DescMethodUnary {
-  return method.methodKind === 'unary';
+/** One request, and one response or a stream of them. */
+type Callable = DescMethodUnary | DescMethodServerStreaming;
+
+function isCallable(method: DescMethod): method is Callable {
+  return method.methodKind === 'unary' || method.methodKind === 'server_streaming';
 }
 
 const shownNames = 20;
@@ -28,8 +32,8 @@ function listed(names: readonly string[]): string {
   return names.slice(0, shownNames).join(', ') + more;
 }
 
-/** The unary method of a path. Throws ProtoProblem. */
-export function findUnaryMethod(path: string, registry: Names): DescMethodUnary {
+/** The method of a path. Throws ProtoProblem, also for one that takes a stream of requests. */
+export function findMethod(path: string, registry: Names): Callable {
   const { service, name } = splitMethod(path);
   const methods = registry.getService(service)?.methods;
   if (methods === undefined) throw new ProtoProblem(`there is no service ${service}`);
@@ -38,8 +42,8 @@ export function findUnaryMethod(path: string, registry: Names): DescMethodUnary 
     const names = methods.map((one) => one.name);
     throw new ProtoProblem(`${service} has no method ${name}; it has ${listed(names)}`);
   }
-  if (!isUnary(method)) {
-    throw new ProtoProblem(`${service}/${name} streams; only unary methods can be called`);
+  if (!isCallable(method)) {
+    throw new ProtoProblem(`${service}/${name} takes a stream of requests; one can be sent`);
   }
   return method;
 }
@@ -86,7 +90,7 @@ export async function messageProblem({
   try {
     const registry = await readProtoFile(protoContent);
     field = 'method';
-    const { input } = findUnaryMethod(method, registry);
+    const { input } = findMethod(method, registry);
     field = 'message';
     if (isWhole) await messageFrom(message, input, registry);
     return null;
