@@ -148,3 +148,22 @@ test('lines of a pasted list become checks that the contract accepts', () => {
     assert.ok(parsed.success, `${line}: ${JSON.stringify(parsed.error?.issues)}`);
   }
 });
+
+/** Helps that say something in the words of the API. */
+function apiWords(fields: Readonly<Record<string, Field>>, at: string): string[] {
+  return Object.entries(fields).flatMap(([name, { help = '', fields: inner = {}, item }]) => [
+    ...(/\bnull\b|[a-z][A-Z]|ISO 8601|IANA|\bchecks?\b/.test(help)
+      ? [`${at}.${name}: ${help}`]
+      : []),
+    ...apiWords(inner, `${at}.${name}`),
+    ...apiWords(item?.fields ?? {}, `${at}.${name}`),
+  ]);
+}
+
+test('the forms of maintenance and services help in the words of their readers', () => {
+  for (const name of ['window', 'service']) {
+    const fields = forms[name]?.fields ?? {};
+    assert.ok(Object.keys(fields).length > 2);
+    assert.deepEqual(apiWords(fields, name), []);
+  }
+});
