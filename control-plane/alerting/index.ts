@@ -32,6 +32,5 @@ export { evaluateDueAlerts } from './evaluate-due-alerts.ts';
 export { runEscalations } from './run-escalations.ts';
 export { sendAlertGroups } from './send-alert-groups.ts';
 export { alertsOfChecks } from './withdraw-alerts.ts';
-export { openLateIncidents } from './late-incidents.ts';
 export { notifyOverrun } from './overrun-maintenance.ts';
 export { lookAtHolds } from './state-rows.ts';

@@ -23,6 +23,7 @@ import {
   forgetUnconfirmed,
   verifyDomains,
 } from '../status-pages/index.ts';
+import { openLateIncidents } from '../incidents/index.ts';
 import { pruneMaintenance, writeNotices } from '../maintenance/index.ts';
 import { pruneAgentReports, pruneJobLeases, sampleQueues } from '../scheduling/index.ts';
 import { afterGracePeriod, noteAliveAndWritten, whileClockTrusted } from '../reception/index.ts';
@@ -30,7 +31,6 @@ import {
   healthTimers,
   pruneAlerts,
   evaluateDueAlerts,
-  openLateIncidents,
   notifyOverrun,
   runEscalations,
   sendAlertGroups,

@@ -17,6 +17,7 @@ import * as onCallCalendars from './migrations/0057-on-call-calendars.ts';
 import * as maintenanceResumed from './migrations/0058-maintenance-resumed.ts';
 import * as channelsOfAgents from './migrations/0059-channels-of-agents.ts';
 import * as deploymentTriggers from './migrations/0060-deployment-triggers.ts';
+import * as owedIncidents from './migrations/0061-owed-incidents.ts';
 import type { Database } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -46,6 +47,7 @@ const migrations = {
   '0058-maintenance-resumed': maintenanceResumed,
   '0059-channels-of-agents': channelsOfAgents,
   '0060-deployment-triggers': deploymentTriggers,
+  '0061-owed-incidents': owedIncidents,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

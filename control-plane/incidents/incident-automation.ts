@@ -98,7 +98,14 @@ export async function openIncidentOf(
     return;
   }
   if ((await openIncidentsOf(db, check, clock.now())).length > 0) return;
-  if (await suppressesIncidents(db, accountId, service.id, at)) return;
+  if (await suppressesIncidents(db, accountId, service.id, at)) {
+    await db
+      .insertInto('owed_incidents')
+      .values({ check_id: checkId, account_id: accountId, service_id: service.id })
+      .onConflict((conflict) => conflict.column('check_id').doUpdateSet({ service_id: service.id }))
+      .execute();
+    return;
+  }
   const incidentId = newId();
   await db
     .insertInto('incidents')
@@ -163,6 +170,7 @@ async function resolve(
   { accountId, checkId, at }: Check & { at: number },
   description: string,
 ): Promise<void> {
+  await db.deleteFrom('owed_incidents').where('check_id', '=', checkId).execute();
   for (const incident of await openIncidentsOf(db, { accountId, checkId }, clock.now())) {
     await addIncidentUpdate(db, {
       id: newId(),

@@ -8,5 +8,6 @@ export {
   updateAnnouncement,
 } from './incident-updates.ts';
 export { incidentsBetween } from './incidents-between.ts';
+export { openLateIncidents } from './late-incidents.ts';
 export { moveIncidents } from './move-incidents.ts';
 export { checkServices, type ServiceWire, toServiceWire } from './service-references.ts';

@@ -7,6 +7,7 @@ declare module '../db/tables.ts' {
     incident_services: IncidentServicesTable;
     incident_updates: IncidentUpdatesTable;
     incident_announcements: IncidentAnnouncementsTable;
+    owed_incidents: OwedIncidentsTable;
   }
 }
 
@@ -20,6 +21,13 @@ export interface IncidentsTable {
   check_id: string | null;
   created_at: number;
   updated_at: number | null;
+}
+
+/** Checks that fail, and whose incident published work suppresses. */
+export interface OwedIncidentsTable {
+  check_id: string;
+  account_id: string;
+  service_id: string;
 }
 
 export interface IncidentServicesTable {

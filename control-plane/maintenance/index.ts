@@ -36,7 +36,6 @@ export {
   checksOfServices,
   checksOfSources,
   occurrenceOf,
-  suppressedIncidentsAt,
   suppressesIncidents,
   maintenanceHeld,
   maintenanceNow,

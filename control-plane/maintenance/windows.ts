@@ -304,27 +304,7 @@ export async function suppressesIncidents(
   serviceId: string,
   now: number,
 ): Promise<boolean> {
-  return suppressedBy(db, accountId, serviceId, now, await standingWindows(db, accountId));
-}
-
-/** The same at an earlier instant, by the windows of that time. */
-export async function suppressedIncidentsAt(
-  db: Kysely<Database>,
-  accountId: string,
-  serviceId: string,
-  at: number,
-): Promise<boolean> {
-  return suppressedBy(db, accountId, serviceId, at, await windowsSince(db, accountId, at));
-}
-
-async function suppressedBy(
-  db: Kysely<Database>,
-  accountId: string,
-  serviceId: string,
-  now: number,
-  all: readonly PlannedWindow[],
-): Promise<boolean> {
-  const windows = all.filter(
+  const windows = (await standingWindows(db, accountId)).filter(
     (window) =>
       window.visibility?.enabled === true &&
       window.visibility.suppressAutoIncidents &&

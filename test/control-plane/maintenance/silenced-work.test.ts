@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { maxUpdates } from '@monitor/shared/contract/maintenance-window.ts';
-import { evaluateDueAlerts, openLateIncidents } from '../../../control-plane/alerting/index.ts';
+import { evaluateDueAlerts } from '../../../control-plane/alerting/index.ts';
+import { openLateIncidents } from '../../../control-plane/incidents/index.ts';
 import { sweepHeartbeats } from '../../../control-plane/heartbeats/index.ts';
 import { pruneMaintenance } from '../../../control-plane/maintenance/index.ts';
 import { readWindows } from '../../../control-plane/status-pages/read-windows.ts';
