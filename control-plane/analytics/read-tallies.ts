@@ -182,6 +182,9 @@ function groupOf({ groupBy, checkType }: TallyRequest, row: SumsRow): Group | un
       return row.part === '' ? null : Number(row.part);
     case 'runLocation':
       return isPage ? undefined : row.location;
+    case 'project':
+    case 'test':
+      return undefined;
     case undefined:
       return isPage ? undefined : null;
   }
@@ -268,9 +271,11 @@ export async function readTallies(
     (await inSnapshot(db, async (unit) => readSums(unit, request, await readShared(unit))));
   for (const { row, span } of counted) tallying.addSums(row, span);
 
-  const fine = fineFrom(spans, rawFrom);
+  // Sums have no tests: those of results that are deleted are missing.
+  const isOfTests = request.groupBy === 'project' || request.groupBy === 'test';
+  const fine = isOfTests ? spans.from : fineFrom(spans, rawFrom);
   let read = 0;
-  let truncated = false;
+  let truncated = isOfTests && rawFrom > spans.from;
   const add = (found: Awaited<ReturnType<typeof readSamples>>): void => {
     read += found.read;
     truncated ||= found.truncated;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { analyticsOf, metricsOf, type Metric } from '../domain/metrics.ts';
 import { inSentence, type CheckTypeDefinition } from './checks/check-type.ts';
 import { checkType, checkTypes } from './checks/index.ts';
-import type { AnalyticsFacts } from './checks/metric.ts';
+import type { AnalyticsFacts, Grouping } from './checks/metric.ts';
 import { pageQuery, queryInstant, queryInteger, queryNames, timestamp } from './primitives.ts';
 import { defineRoute, defineRoutes, get, post } from './route.ts';
 
@@ -50,14 +50,13 @@ export interface AnalyticsQuery {
   aggregationInterval?: number | undefined;
   filterByStatus?: string[] | undefined;
   format?: Format | undefined;
-  groupBy?: GroupBy | undefined;
+  groupBy?: Grouping | undefined;
   metrics: Metric[];
   limit: number;
   page: number;
 }
 
-export const groupings = ['runLocation', 'statusCode', 'pageIndex'] as const;
-export type GroupBy = (typeof groupings)[number];
+export { groupings, type Grouping as GroupBy } from './checks/metric.ts';
 
 function queryOf(title: string, facts: AnalyticsFacts): z.ZodType<AnalyticsQuery> {
   const metrics = new Map(metricsOf(facts).map((metric) => [metric.name, metric]));
@@ -96,6 +95,11 @@ const series = z.object({
     description: 'Null for results without a response',
   }),
   pageIndex: z.int().exactOptional(),
+  project: z.string().exactOptional().meta({ description: 'Of the suite' }),
+  test: z.string().exactOptional().meta({
+    description:
+      'File, titles and project of a test that ran; what was skipped is in no series of a test',
+  }),
 });
 
 export const analytics = z

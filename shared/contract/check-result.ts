@@ -264,6 +264,15 @@ const scriptTest = z.object({
 });
 export type ScriptTest = z.output<typeof scriptTest>;
 
+/** What a test is called in series and settings: the same in every run. */
+export function nameOfTest({
+  file,
+  title,
+  project,
+}: Pick<ScriptTest, 'file' | 'title' | 'project'>) {
+  return `${file} › ${title}${project === '' ? '' : ` [${project}]`}`;
+}
+
 const scriptRunFields = {
   errors: z.array(scriptError),
   /** Milliseconds since the epoch. */

@@ -180,3 +180,77 @@ test('browser checks: vitals are those of the pages, which can be grouped', asyn
   const figures = await bench.cp.api('POST', '/v1/analytics/checks', { checkIds: [id] });
   assert.equal(figures.body[0].responseTime_avg, 6000);
 });
+
+test('suites: the numbers of tests, by project and by test, are those of their reports', async () => {
+  await using bench = await setUp();
+  const id = await bench.check('url', { name: 'shop' });
+  const { db } = bench.cp.controlPlane.services;
+  await db.updateTable('checks').set({ type: 'PLAYWRIGHT' }).where('id', '=', id).execute();
+  const ran = (
+    title: string,
+    project: string,
+    outcome: string,
+    durationMs: number,
+    retries = 0,
+  ) => ({
+    ...{ title, project, outcome, durationMs, retries, file: `${title}.spec.ts` },
+  });
+  const reports = [
+    [ran('basket', 'chromium', 'expected', 100), ran('login', 'chromium', 'flaky', 400, 1)],
+    [ran('basket', 'chromium', 'unexpected', 300, 2), ran('login', 'chromium', 'skipped', 0)],
+    [ran('basket', 'chromium', 'expected', 200), ran('basket', 'firefox', 'expected', 600)],
+    // The installation failed: nothing is known of any test.
+    [],
+  ];
+  const count = (tests: (typeof reports)[number], outcome: string) =>
+    tests.filter((each) => each.outcome === outcome).length;
+  await insertResults(
+    bench,
+    id,
+    'PLAYWRIGHT',
+    reports.map((tests, index) => ({
+      at: now - (index + 1) * hour,
+      responseTime: 1_000,
+      hasFailures: count(tests, 'unexpected') > 0,
+      payload: {
+        tests,
+        metrics: {
+          ...{ total: tests.length, passed: count(tests, 'expected') },
+          ...{ failed: count(tests, 'unexpected'), flaky: count(tests, 'flaky') },
+          ...{ skipped: count(tests, 'skipped'), retries: 0, durationMs: 500, installMs: 40 },
+        },
+      },
+    })),
+  );
+  const path = `analytics/playwright-checks/${id}?metrics=`;
+  const [all] = (
+    await bench.get(
+      `${path}tests_sum,testsPassed_sum,testsFailed_sum,testsFlaky_sum,installTime_max`,
+    )
+  ).series;
+  assert.deepEqual(all.data, [
+    {
+      ...{ tests_sum: 6, testsPassed_sum: 3, testsFailed_sum: 1, testsFlaky_sum: 1 },
+      installTime_max: 40,
+    },
+  ]);
+  const by = async (groupBy: string) =>
+    (
+      await bench.get(
+        `${path}availability,tests_sum,testsFailed_sum,testsFlaky_sum,testRetries_sum,testDuration_max&groupBy=${groupBy}`,
+      )
+    ).series.map((series: Record<string, unknown> & { data: object[] }) => [
+      series[groupBy],
+      ...Object.values(series.data[0] ?? {}),
+    ]);
+  // Availability, tests, failed, flaky, retries, the longest in ms.
+  assert.deepEqual(await by('test'), [
+    ['basket.spec.ts › basket [chromium]', 66.667, 3, 1, 0, 2, 300],
+    ['basket.spec.ts › basket [firefox]', 100, 1, 0, 0, 0, 600],
+    ['login.spec.ts › login [chromium]', 100, 1, 0, 1, 1, 400],
+  ]);
+  assert.deepEqual(await by('project'), [
+    ['chromium', 66.667, 5, 1, 1, 3, 500],
+    ['firefox', 100, 1, 0, 0, 0, 600],
+  ]);
+});

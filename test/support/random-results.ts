@@ -36,6 +36,22 @@ function page(random: () => number): unknown {
   return { webVitals: Object.fromEntries(vitals.map((name) => [name, { value: maybe(random) }])) };
 }
 
+const outcomes = ['expected', 'expected', 'expected', 'unexpected', 'flaky', 'skipped'];
+
+function testsOf(random: () => number): unknown[] {
+  return ['basket', 'login', 'search'].flatMap((title) =>
+    ['chromium', 'firefox'].flatMap((project) =>
+      random() < 0.1
+        ? []
+        : {
+            ...{ title, project, file: `${title}.spec.ts`, retries: Math.floor(random() * 3) },
+            outcome: outcomes[Math.floor(random() * outcomes.length)],
+            durationMs: random() < 0.02 ? 'soon' : Math.floor(random() * 5_000),
+          },
+    ),
+  );
+}
+
 type Nested = Record<string, unknown>;
 
 function put(into: Nested, [key = '', ...rest]: readonly string[], given: unknown): void {
@@ -54,6 +70,7 @@ function payloadOf(type: string, random: () => number): unknown {
   if (groupBy.includes('pageIndex')) {
     payload['pages'] = Array.from({ length: Math.floor(random() * 4) }, () => page(random));
   }
+  if (groupBy.includes('test')) payload['tests'] = testsOf(random);
   if (groupBy.includes('statusCode')) {
     const status = [200, 200, 200, 204, 404, 503][Math.floor(random() * 6)];
     put(payload, ['response', 'status'], status);

@@ -3,6 +3,8 @@
  * identifiers; Check result.
  */
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
+import { nameOfTest, type ScriptTest } from '@monitor/shared/contract/check-result.ts';
+import { isFields } from '@monitor/shared/fields.ts';
 import { measuredMetrics } from '@monitor/shared/domain/metrics.ts';
 import { mean } from './statistics.ts';
 
@@ -53,6 +55,50 @@ export function measuredValue(result: StoredResult, base: string): number | null
 export type Group = string | number | null;
 
 /** The groups of a result, each with the part of the result that counts there. */
+interface CountedTest {
+  project: string;
+  outcome: string;
+  durationMs: number;
+  retries: number;
+  name: string;
+}
+
+/** The tests of a suite. What another version of an agent sent otherwise is left out. */
+function testsOf({ payload }: StoredResult): CountedTest[] {
+  return valuesAt(payload, ['tests', '*']).flatMap((test) => {
+    if (!isFields(test)) return [];
+    const { title, file, project, outcome, durationMs, retries } = test;
+    const isKnown = [title, file, project, outcome].every((each) => typeof each === 'string');
+    if (!isKnown || typeof durationMs !== 'number' || typeof retries !== 'number') return [];
+    const named = { title, file, project } as Pick<ScriptTest, 'title' | 'file' | 'project'>;
+    const { project: of } = named;
+    return [
+      { project: of, outcome: outcome as string, durationMs, retries, name: nameOfTest(named) },
+    ];
+  });
+}
+
+/** Results of parts of a suite, with the numbers of its tests. */
+function testsBy(
+  result: StoredResult,
+  tests: readonly CountedTest[],
+  key: (test: CountedTest) => string,
+): [Group, StoredResult][] {
+  return [...Map.groupBy(tests, key)].map(([group, some]) => {
+    const count = (outcome: string) => some.filter((test) => test.outcome === outcome).length;
+    const sum = (of: (test: CountedTest) => number) =>
+      some.reduce((all, test) => all + of(test), 0);
+    const durationMs = sum((test) => test.durationMs);
+    const metrics = {
+      ...{ total: some.length, passed: count('expected'), failed: count('unexpected') },
+      ...{ flaky: count('flaky'), skipped: count('skipped') },
+      ...{ retries: sum((test) => test.retries), durationMs },
+    };
+    const hasFailures = metrics.failed > 0;
+    return [group, { ...result, hasFailures, responseTimeMs: durationMs, payload: { metrics } }];
+  });
+}
+
 export const groupsOf: Record<GroupBy, (result: StoredResult) => [Group, StoredResult][]> = {
   runLocation: (result) => [[result.runLocation, result]],
   statusCode: (result) => {
@@ -64,11 +110,16 @@ export const groupsOf: Record<GroupBy, (result: StoredResult) => [Group, StoredR
       index,
       { ...result, payload: { ...(result.payload as object), pages: [page] } },
     ]),
+  project: (result) => testsBy(result, testsOf(result), ({ project }) => project),
+  test: (result) => {
+    const ran = testsOf(result).filter(({ outcome }) => outcome !== 'skipped');
+    return testsBy(result, ran, ({ name }) => name);
+  },
 };
 
 /** True when the metrics or the grouping need the payloads. */
 export function needsPayload(bases: readonly string[], groupBy: GroupBy | undefined): boolean {
-  return bases.some(isInPayload) || groupBy === 'statusCode' || groupBy === 'pageIndex';
+  return bases.some(isInPayload) || (groupBy !== undefined && groupBy !== 'runLocation');
 }
 
 /** The part of a result that is kept in memory: payloads are large, and results are many. */
@@ -86,12 +137,12 @@ export function samplesOf(
   bases: readonly string[],
   groupBy: GroupBy | undefined,
 ): Sample[] {
-  const { startedAt, isFinal, hasFailures } = result;
+  const { startedAt, isFinal } = result;
   const groups: [Group, StoredResult][] =
     groupBy === undefined ? [[null, result]] : groupsOf[groupBy](result);
   return groups.map(([group, part]) => {
     const measured = isFinal ? bases.filter(isMeasured) : [];
     const values = Object.fromEntries(measured.map((base) => [base, measuredValue(part, base)]));
-    return { startedAt, isFinal, hasFailures, group, values };
+    return { startedAt, isFinal, hasFailures: part.hasFailures, group, values };
   });
 }

@@ -42,6 +42,10 @@ const phase = (storedAs: number, name: string, label: string) =>
 const vital = (storedAs: number, name: string, label: string) =>
   inMs(storedAs, name, label, 'pages', '*', 'webVitals', name, 'value');
 
+function ofSuite(storedAs: number, name: string, label: string, field: string): MetricDefinition {
+  return { name, unit: 'count', label, place: ['metrics', field], storedAs };
+}
+
 /** Metrics that several types share, or of types without metrics of their own. */
 export const metrics = {
   responseTime: {
@@ -86,7 +90,19 @@ export const metrics = {
   networkErrors: counted(21, 'networkErrors', 'Network errors'),
   userScriptErrors: counted(22, 'userScriptErrors', 'User script errors'),
   documentErrors: counted(23, 'documentErrors', 'Document errors'),
+  tests: ofSuite(40, 'tests', 'Tests', 'total'),
+  testsPassed: ofSuite(41, 'testsPassed', 'Tests passed', 'passed'),
+  testsFailed: ofSuite(42, 'testsFailed', 'Tests failed', 'failed'),
+  testsFlaky: ofSuite(43, 'testsFlaky', 'Flaky tests', 'flaky'),
+  testsSkipped: ofSuite(44, 'testsSkipped', 'Tests skipped', 'skipped'),
+  testRetries: ofSuite(45, 'testRetries', 'Retries of tests', 'retries'),
+  testDuration: inMs(46, 'testDuration', 'Duration of the tests', 'metrics', 'durationMs'),
+  installTime: inMs(47, 'installTime', 'Installation', 'metrics', 'installMs'),
 } as const satisfies Record<string, MetricDefinition>;
+
+/** What the series of a type can be divided by. */
+export const groupings = ['runLocation', 'statusCode', 'pageIndex', 'project', 'test'] as const;
+export type Grouping = (typeof groupings)[number];
 
 /** Figures of `POST /v1/analytics/checks`: prefix of the field, metric, suffixes. */
 interface Figure {
@@ -102,7 +118,7 @@ export interface AnalyticsFacts {
   metrics: readonly MetricDefinition[];
   /** Default metric of a request. */
   defaultMetric?: string;
-  groupBy: readonly ('runLocation' | 'statusCode' | 'pageIndex')[];
+  groupBy: readonly Grouping[];
   /** Values of `filterByStatus`. */
   statuses: readonly string[];
   /** The first one is also shown in the report. */

@@ -1,7 +1,7 @@
 /** Playwright check suite: a project with its own dependencies. Shape from the field. spec: open */
 import { z } from 'zod';
 import { checkBodies, type AgentCheckType } from './check-type.ts';
-import { responseTimeAnalytics } from './metric.ts';
+import { metrics, responseTimeAnalytics } from './metric.ts';
 import { scriptedScheduleFields, scriptJudging, scriptTraits } from './scripted.ts';
 
 const text = (max: number) => z.string().max(max);
@@ -33,6 +33,12 @@ export const playwrightCheck: AgentCheckType = {
   analytics: {
     ...responseTimeAnalytics,
     operation: { path: 'playwright-checks', id: 'getPlaywrightCheckAnalytics' },
+    metrics: [
+      ...[metrics.responseTime, metrics.tests, metrics.testsPassed, metrics.testsFailed],
+      ...[metrics.testsFlaky, metrics.testsSkipped, metrics.testRetries],
+      ...[metrics.testDuration, metrics.installTime],
+    ],
+    groupBy: ['runLocation', 'project', 'test'],
   },
   // Playwright retries single tests itself.
   isRetried: false,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
-import type { AnalyticsFacts } from '@monitor/shared/contract/checks/metric.ts';
+import type { AnalyticsFacts, Grouping } from '@monitor/shared/contract/checks/metric.ts';
 import { analyticsOf, metricsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
 import { RollUp } from '../../../control-plane/analytics/roll-up.ts';
 import { addToInbox } from '../../../control-plane/results/roll-up-inbox.ts';
@@ -18,7 +18,7 @@ interface Asked {
   from: number;
   to: number;
   metrics: Metric[];
-  groupBy: 'runLocation' | 'statusCode' | 'pageIndex' | undefined;
+  groupBy: Grouping | undefined;
   statuses: string[];
   intervalMs: number | null;
 }

@@ -1,3 +1,4 @@
+import { groupings } from '@monitor/shared/contract/checks/metric.ts';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
@@ -190,25 +191,17 @@ test('payloads of any shape give numbers or nothing', () => {
     fc.record({
       response: fc.oneof(fc.jsonValue(), fc.record({ timingPhases: fc.jsonValue() })),
       pages: fc.oneof(fc.jsonValue(), fc.array(fc.record({ webVitals: fc.jsonValue() }))),
+      tests: fc.oneof(fc.jsonValue(), fc.array(fc.record({ outcome: fc.jsonValue() }))),
     }),
   );
   fc.assert(
-    fc.property(
-      payloads,
-      fc.constantFrom(
-        undefined,
-        'runLocation' as const,
-        'statusCode' as const,
-        'pageIndex' as const,
-      ),
-      (payload, groupBy) => {
-        for (const { values } of samplesOf(stored({ payload }), bases, groupBy)) {
-          for (const value of Object.values(values)) {
-            assert.ok(value === null || Number.isFinite(value));
-          }
+    fc.property(payloads, fc.constantFrom(undefined, ...groupings), (payload, groupBy) => {
+      for (const { values } of samplesOf(stored({ payload }), bases, groupBy)) {
+        for (const value of Object.values(values)) {
+          assert.ok(value === null || Number.isFinite(value));
         }
-      },
-    ),
+      }
+    }),
   );
 });
 
