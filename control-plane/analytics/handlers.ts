@@ -3,10 +3,12 @@ import {
   analyticsTypeRoutes,
   maxResultsInAll,
   maxResultsPerCheck,
+  maxSuiteResults,
   type AnalyticsQuery,
   type AnalyticsRoute,
   type analyticsRoutes,
 } from '@monitor/shared/contract/analytics.ts';
+import { isOfTests } from '@monitor/shared/contract/checks/metric.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { analyticsOf, metricsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
@@ -15,6 +17,7 @@ import { toTimestamp } from '../db/columns.ts';
 import { aggregate, analyticsWindow, seriesOf, type Series } from './decide/analytics.ts';
 import { csvOf } from '../core/decide/csv.ts';
 import type { Window } from '../core/decide/results-window.ts';
+import { type SuiteTest, testsOfSuite } from './decide/suite-tests.ts';
 import { buckets } from './decide/roll-ups/spans.ts';
 import { asCsv, wantsCsv } from '../http/answer.ts';
 import type { BoundRoute, Handler, Handlers } from '../http/handlers.ts';
@@ -82,7 +85,8 @@ async function readSeries(
     groupBy,
     statuses: query.filterByStatus ?? [],
   };
-  const ofAll = { ...of, checkType: check.type, maxResults: maxResultsPerCheck };
+  const maxResults = isOfTests(groupBy) ? maxSuiteResults : maxResultsPerCheck;
+  const ofAll = { ...of, checkType: check.type, maxResults };
   const readSummed = () =>
     hasBuckets
       ? readTallies(db, { ...ofAll, spans: buckets(window, aggregationInterval * 60_000) })
@@ -91,7 +95,7 @@ async function readSeries(
     ? await readSummed()
     : { tallies: new Map(), truncated: false };
   // Only the newest raw points are read, unless they are grouped.
-  const enough = Math.min(groupBy === undefined ? shown : Infinity, maxResultsPerCheck);
+  const enough = Math.min(groupBy === undefined ? shown : Infinity, maxResults);
   const points = metrics.filter(({ statistic }) => statistic === null);
   const bases = points.map(({ base }) => base);
   const raw =
@@ -103,7 +107,7 @@ async function readSeries(
       isGrouped: groupBy !== undefined,
       hasBuckets,
     }),
-    truncated: summed.truncated || (raw.truncated && enough >= maxResultsPerCheck),
+    truncated: summed.truncated || (raw.truncated && enough >= maxResults),
   };
 }
 
@@ -177,6 +181,15 @@ export function analyticsTypeBindings(services: Services): BoundRoute[] {
   }));
 }
 
+function toWire({ lastRunAt, failingSince, recent, ...numbers }: SuiteTest) {
+  return {
+    ...numbers,
+    lastRunAt: toTimestamp(lastRunAt),
+    failingSince: failingSince === null ? null : toTimestamp(failingSince),
+    recent: recent.map(({ at, ...run }) => ({ at: toTimestamp(at), ...run })),
+  };
+}
+
 export function analyticsHandlers(services: Services): Handlers<typeof analyticsRoutes> {
   const { readPool, clock } = services;
   return {
@@ -220,6 +233,24 @@ export function analyticsHandlers(services: Services): Handlers<typeof analytics
       });
       if (wantsCsv(query.format, headers)) return asCsv(csvOf(figureColumns, answer), 'checks.csv');
       return answer;
+    },
+
+    listSuiteTests: async ({ params, query }, { principal: { accountId }, setTotal }) => {
+      const window = windowOf(query, clock.now());
+      const { samples, truncated } = await readPool.read(accountId, async (db) => {
+        const [found] = await listAnalysedChecks(db, accountId, { ids: [params.id] });
+        const hasTests = found !== undefined && analyticsOf[found.type].groupBy.includes('test');
+        if (!hasTests) throw notFound('check', params.id);
+        return readSamples(db, {
+          ...{ accountId, checkId: found.id, window, groupBy: 'test', statuses: [] },
+          ...{ bases: ['testsFlaky', 'testDuration'], maxResults: maxSuiteResults },
+        });
+      });
+      const tests = testsOfSuite(samples, query.order);
+      const offset = (query.page - 1) * query.limit;
+      const shown = tests.slice(offset, offset + query.limit);
+      setTotal(tests.length, offset, shown.length);
+      return { tests: shown.map(toWire), truncated };
     },
 
     listMetrics: ({ query }) =>

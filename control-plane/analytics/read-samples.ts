@@ -2,6 +2,7 @@
 import { scheduler } from 'node:timers/promises';
 import type { Compilable, Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
+import { isOfTests } from '@monitor/shared/contract/checks/metric.ts';
 import { decodeJoinedPayload, fromFlag, fromJson } from '../db/columns.ts';
 import { absent, eachNumberIn, heartbeatStates, isOneOf, unindexed } from '../db/expressions.ts';
 import { prepareQuery, type PreparedQuery } from '../db/prepared.ts';
@@ -13,6 +14,8 @@ import { needsPayload, samplesOf, type Sample } from './decide/samples.ts';
 
 /** Batch size: the driver blocks while it reads, and other requests run between two batches. */
 const batchRows = 1_000;
+/** The details of a suite are as large as those of hundreds of other checks. */
+const batchSuites = 20;
 
 export interface SampleRequest {
   accountId: string;
@@ -222,7 +225,8 @@ export async function readSamples(
   let last = { lastAt: window.to, lastSeq: 0 };
   for (;;) {
     // One row more than allowed shows whether there are more.
-    const limit = Math.min(batchRows, maxResults - read + 1);
+    const batch = isOfTests(request.groupBy) ? batchSuites : batchRows;
+    const limit = Math.min(batch, maxResults - read + 1);
     const bounds = { accountId, checkId, from: window.from, limit };
     const rows = await query.run(db, { ...bounds, ...last });
     for (const row of rows) {

@@ -6,6 +6,7 @@
 import type { Kysely } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
+import { isOfTests } from '@monitor/shared/contract/checks/metric.ts';
 import { absent, eachNumberOf, isOneOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { isOfDays } from '../db/run-days.ts';
@@ -272,10 +273,10 @@ export async function readTallies(
   for (const { row, span } of counted) tallying.addSums(row, span);
 
   // Sums have no tests: those of results that are deleted are missing.
-  const isOfTests = request.groupBy === 'project' || request.groupBy === 'test';
-  const fine = isOfTests ? spans.from : fineFrom(spans, rawFrom);
+  const hasSums = !isOfTests(request.groupBy);
+  const fine = hasSums ? fineFrom(spans, rawFrom) : spans.from;
   let read = 0;
-  let truncated = isOfTests && rawFrom > spans.from;
+  let truncated = !hasSums && rawFrom > spans.from;
   const add = (found: Awaited<ReturnType<typeof readSamples>>): void => {
     read += found.read;
     truncated ||= found.truncated;

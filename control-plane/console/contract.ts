@@ -164,4 +164,5 @@ export type Check = Fields<typeof commonCheckFields & typeof responseOnlyCheckFi
     heartbeat?: HeartbeatSettings & { pingUrl: string };
     script?: string | null;
     prompt?: string;
+    quarantinedTests?: { test: string; until: string }[];
   };

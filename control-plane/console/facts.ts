@@ -28,6 +28,7 @@ function factsOf({ label, target, runsOn, analytics }: CheckTypeDefinition) {
     label,
     target,
     isPinged: runsOn === 'control-plane',
+    hasTests: analytics.groupBy.includes('test'),
     numbers: numbersOf(analytics),
     /** The field of the p95 among the figures of many checks. */
     p95: figure?.base.unit === 'milliseconds' ? (`${figure.prefix}_p95` as const) : null,

@@ -22,6 +22,8 @@ export type QuickRange = (typeof quickRanges)[number];
 export const maxResultsPerCheck = 50_000;
 /** Limit of single results that are read for an answer about many checks, in total. */
 export const maxResultsInAll = 200_000;
+/** Results of a suite that are read for an answer about its tests: each holds all of them. */
+export const maxSuiteResults = 1_000;
 /** Most checks that are answered for at once. */
 export const maxChecksPerRequest = 100;
 
@@ -179,6 +181,24 @@ export const checkFigures = z.object(fieldsOfFigures).meta({
   description: 'A field is absent when it does not apply to the type, null without data',
 });
 
+const testOutcome = z.enum(['passed', 'flaky', 'failed']);
+
+const suiteTest = z.object({
+  test: z.string().meta({ description: 'File, titles and project' }),
+  runs: z.int(),
+  failed: z.int(),
+  flaky: z.int().meta({ description: 'Runs that passed only when they were repeated' }),
+  durationMs: z.object({ median: value, p95: value, max: value }),
+  lastOutcome: testOutcome,
+  lastRunAt: timestamp,
+  failingSince: timestamp.nullable().meta({
+    description: 'The first of the failures that no run has ended, as far as the window goes back',
+  }),
+  recent: z
+    .array(z.object({ at: timestamp, outcome: testOutcome, durationMs: value }))
+    .meta({ description: 'The last 30 runs, newest first' }),
+});
+
 export const analyticsRoutes = defineRoutes('Analytics', {
   getAnalyticsOfChecks: post(
     '/v1/analytics/checks',
@@ -200,6 +220,24 @@ export const analyticsRoutes = defineRoutes('Analytics', {
       response: z.array(checkFigures),
     },
   ),
+  listSuiteTests: get('/v1/analytics/playwright-checks/{id}/tests', 'List the tests of a suite', {
+    description: `What each test did in the window. A test that was skipped did not run. Read from at most ${inWords(maxSuiteResults)} results, newest first. ${windowRules}`,
+    rateLimit: { requests: 30, seconds: 60 },
+    params: z.object({ id: z.string() }),
+    query: z.object({
+      ...windowQuery,
+      quickRange: z.enum(quickRanges).default('last7Days'),
+      order: z.enum(['failing', 'flakiest', 'slowest', 'name']).default('failing'),
+      ...pageQuery,
+    }),
+    paged: true,
+    response: z
+      .object({
+        tests: z.array(suiteTest),
+        truncated: z.boolean().meta({ description: 'True when there are more results' }),
+      })
+      .meta({ id: 'SuiteTests' }),
+  }),
   listMetrics: get('/v1/analytics/metrics', 'List the metrics of a check type', {
     query: z.object({ checkType }),
     response: z.array(

@@ -261,6 +261,8 @@ const scriptTest = z.object({
   durationMs: z.number(),
   errors: z.array(scriptError),
   steps: z.array(scriptStep).meta({ example: [] }),
+  /** Of a suite: it does not make the suite fail. */
+  quarantined: z.boolean().exactOptional(),
 });
 export type ScriptTest = z.output<typeof scriptTest>;
 

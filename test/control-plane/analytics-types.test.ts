@@ -253,4 +253,41 @@ test('suites: the numbers of tests, by project and by test, are those of their r
     ['chromium', 66.667, 5, 1, 1, 3, 500],
     ['firefox', 100, 1, 0, 0, 0, 600],
   ]);
+  const { tests, truncated } = await bench.get(`analytics/playwright-checks/${id}/tests`);
+  assert.equal(truncated, false);
+  assert.deepEqual(
+    tests.map(({ recent, ...one }: { recent: { outcome: string }[] }) => ({
+      ...one,
+      recent: recent.map(({ outcome }) => outcome),
+    })),
+    [
+      {
+        ...{ test: 'basket.spec.ts › basket [chromium]', runs: 3, failed: 1, flaky: 0 },
+        durationMs: { median: 200, p95: 290, max: 300 },
+        ...{ lastOutcome: 'passed', lastRunAt: iso(now - hour), failingSince: null },
+        recent: ['passed', 'failed', 'passed'],
+      },
+      {
+        ...{ test: 'basket.spec.ts › basket [firefox]', runs: 1, failed: 0, flaky: 0 },
+        durationMs: { median: 600, p95: 600, max: 600 },
+        ...{ lastOutcome: 'passed', lastRunAt: iso(now - 3 * hour), failingSince: null },
+        recent: ['passed'],
+      },
+      {
+        ...{ test: 'login.spec.ts › login [chromium]', runs: 1, failed: 0, flaky: 1 },
+        durationMs: { median: 400, p95: 400, max: 400 },
+        ...{ lastOutcome: 'flaky', lastRunAt: iso(now - hour), failingSince: null },
+        recent: ['flaky'],
+      },
+    ],
+  );
+  const firstBy = async (order: string) =>
+    (await bench.get(`analytics/playwright-checks/${id}/tests?limit=1&order=${order}`)).tests[0]
+      .test;
+  assert.equal(await firstBy('flakiest'), 'login.spec.ts › login [chromium]');
+  assert.equal(await firstBy('slowest'), 'basket.spec.ts › basket [firefox]');
+  // Since two hours ago, as far as the window goes back: then it failed.
+  const until = `from=${unix(now - 3 * hour) - 60}&to=${unix(now - hour) - 60}`;
+  const [failing] = (await bench.get(`analytics/playwright-checks/${id}/tests?${until}`)).tests;
+  assert.deepEqual([failing.lastOutcome, failing.failingSince], ['failed', iso(now - 2 * hour)]);
 });

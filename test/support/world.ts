@@ -747,6 +747,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/^\/v1\/root-cause-analyses\/\{id\}$/, 'rootCauseAnalysis'],
   [/^\/v1\/error-groups\/\{id\}$/, 'errorGroup'],
   [/code-bundles\/\{checkId\}$/, 'check:PLAYWRIGHT'],
+  [/playwright-checks\/\{id\}$/, 'check:PLAYWRIGHT'],
   [/\{checkId\}$/, 'check'],
   [/^\/v\d\/checks\/\{id\}$/, 'check'],
   [/^\/v1\/snippets\/\{id\}$/, 'snippet'],

@@ -31,7 +31,13 @@ import { suiteVariables } from './suite-environment.ts';
 import { readSuiteEvents, type SuiteEvents } from './suite-events.ts';
 import { SuiteFailure } from './suite-failure.ts';
 import { SuiteLog } from './suite-log.ts';
-import { failureOfSuite, nameOf, outcomeOfSuite } from './suite-outcome.ts';
+import {
+  failureOfSuite,
+  nameOf,
+  outcomeOfSuite,
+  type Quarantine,
+  quarantineAt,
+} from './suite-outcome.ts';
 import { lastLines, markerOf, openSuiteShell, projectFolder } from './suite-shell.ts';
 import { ownerOf, unpackBundle } from './unpack-bundle.ts';
 
@@ -53,9 +59,11 @@ interface Seen {
   artifacts: Awaited<ReturnType<typeof collectArtifacts>>;
   reportFile: string | null;
   degraded: string | null;
+  /** At the start of the run. */
+  isQuarantined: Quarantine;
 }
 
-function nothingSeen(): Omit<Seen, 'events'> {
+function nothingSeen(): Omit<Seen, 'events' | 'isQuarantined'> {
   return {
     failure: null,
     isCacheHit: false,
@@ -174,9 +182,11 @@ async function finish(
 ): Promise<void> {
   const { context, log, workspace, seen, workingDir } = parts;
   seen.events = await readSuiteEvents(await workspace.read(eventsFile));
-  seen.failure =
-    failure ??
-    failureOfSuite(seen.events, outcomeOfSuite(seen.events), end.exitCode, lastLines(end));
+  const outcome = outcomeOfSuite(seen.events, seen.isQuarantined);
+  if (outcome.forgiven.length > 0) {
+    log.add(`failed in quarantine: ${outcome.forgiven.join('; ').slice(0, 4_000)}`, 'WARN');
+  }
+  seen.failure = failure ?? failureOfSuite(seen.events, outcome, end.exitCode, lastLines(end));
   if (context.signal.aborted) return;
   await log.during('collect', async () => {
     seen.artifacts = await collectArtifacts(seen.events, workspace, context.artifacts, log);
@@ -249,7 +259,10 @@ export async function runPlaywright(
   const log = new SuiteLog(context);
   const startedAt = context.clock.now();
   const start = context.clock.monotonic();
-  const seen: Seen = { ...nothingSeen(), events: await readSuiteEvents(null) };
+  const seen: Seen = {
+    ...{ ...nothingSeen(), events: await readSuiteEvents(null) },
+    isQuarantined: quarantineAt(settings.quarantinedTests, startedAt),
+  };
   await using workspace = await scripting.host.open(suiteLimits(scripting.scriptLimits));
   await using _watch = watchForHangs({
     clock: context.clock,
@@ -268,7 +281,7 @@ export async function runPlaywright(
   }
   if (seen.failure !== null) log.add(seen.failure.message, 'ERROR');
   log.close();
-  const outcome = outcomeOfSuite(seen.events);
+  const outcome = outcomeOfSuite(seen.events, seen.isQuarantined);
   const brokeAt = seen.failure?.code === 'TESTS_FAILED' ? failedAt(outcome.tests) : null;
   const end = countedUntil(brokeAt, performance.now());
   const stoppedAt = startedAt + Math.ceil(context.clock.monotonic() - start);

@@ -1,8 +1,9 @@
 /** From what the reporter wrote to tests, numbers and the one failure of a suite. Pure. */
-import type {
-  PlaywrightCheckResult,
-  ScriptError,
-  ScriptTest,
+import {
+  nameOfTest,
+  type PlaywrightCheckResult,
+  type ScriptError,
+  type ScriptTest,
 } from '@monitor/shared/contract/check-result.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { reasonOf } from '../scripts/run-failure.ts';
@@ -49,8 +50,26 @@ function toScriptTest(test: SuiteTest): ScriptTest {
   };
 }
 
+/** Tests that run and are shown, and whose failures do not make the suite fail. */
+export type Quarantine = (test: Pick<ScriptTest, 'file' | 'title' | 'project'>) => boolean;
+
+/** Those whose quarantine has not ended at an instant, in milliseconds since the epoch. */
+export function quarantineAt(
+  quarantined: readonly { test: string; until: string }[],
+  now: number,
+): Quarantine {
+  const names = new Set(
+    quarantined.filter(({ until }) => Date.parse(until) > now).map(({ test }) => test),
+  );
+  return (test) => names.has(nameOfTest(test));
+}
+
 export interface SuiteOutcome {
   tests: ScriptTest[];
+  /** Failed tests that are not in quarantine. */
+  failures: number;
+  /** Names of failed tests in quarantine. */
+  forgiven: string[];
   errors: ScriptError[];
   /** One for each failed test, and one for each error outside of tests. */
   errorMessages: string[];
@@ -65,25 +84,30 @@ const severity: Record<ScriptTest['outcome'], number> = {
 };
 
 /** Tests with the failed ones first, and what they add up to. Flaky tests have passed in the end. */
-export function outcomeOfSuite(events: SuiteEvents): SuiteOutcome {
+export function outcomeOfSuite(events: SuiteEvents, isQuarantined: Quarantine): SuiteOutcome {
   const tests = [...events.tests.values()]
     .map(toScriptTest)
+    .map((test) => (isQuarantined(test) ? { ...test, quarantined: true } : test))
     .sort((left, right) => severity[left.outcome] - severity[right.outcome]);
   const count = (outcome: ScriptTest['outcome']) =>
     tests.filter((test) => test.outcome === outcome).length;
-  const failed = tests.filter(({ outcome }) => outcome === 'unexpected');
+  const unexpected = tests.filter(({ outcome }) => outcome === 'unexpected');
+  const failed = unexpected.filter(({ quarantined }) => quarantined !== true);
+  const forgiven = unexpected.filter(({ quarantined }) => quarantined === true);
   const messages = [
     ...failed.map((test) => `${nameOf(test)}: ${reasonOf(test)}`),
     ...events.errors.map(({ message }) => message),
   ];
   return {
     tests: tests.slice(0, maxTests),
+    failures: failed.length,
+    forgiven: forgiven.map(nameOfTest),
     errors: [...failed.flatMap(({ errors }) => errors), ...events.errors].slice(0, 1_000),
     errorMessages: messages.slice(0, maxErrorMessages).map((message) => message.slice(0, 16_384)),
     counts: {
       total: tests.length,
       passed: count('expected'),
-      failed: failed.length,
+      failed: unexpected.length,
       flaky: count('flaky'),
       skipped: count('skipped'),
       retries: tests.reduce((sum, { retries }) => sum + retries, 0),
@@ -103,18 +127,15 @@ const firstLine = (text: string): string => text.split('\n')[0]?.slice(0, 300) ?
 /** Why a suite whose test command came to its end failed, or null: it passed. */
 export function failureOfSuite(
   events: SuiteEvents,
-  { counts, errorMessages }: SuiteOutcome,
+  { counts, failures, forgiven, errorMessages }: SuiteOutcome,
   exitCode: number | null,
   lastOutput: string,
 ): Failure | null {
   const ending =
     exitCode === null ? 'was killed by a signal' : `ended with exit code ${String(exitCode)}`;
-  if (counts.failed > 0) {
+  if (failures > 0) {
     const [first = ''] = errorMessages;
-    return fail(
-      'TESTS_FAILED',
-      `${counts.failed} of ${counts.total} tests failed: ${firstLine(first)}`,
-    );
+    return fail('TESTS_FAILED', `${failures} of ${counts.total} tests failed: ${firstLine(first)}`);
   }
   if (events.lastStatus === 'timedout') {
     return fail('GLOBAL_TIMEOUT', 'the tests did not end within the globalTimeout of the suite');
@@ -130,7 +151,9 @@ export function failureOfSuite(
       'the test command ran no tests; look at testCommand, workingDir and the filters in them',
     );
   }
-  if (exitCode !== 0) {
+  // Playwright ends with 1 where a test failed, in quarantine or not.
+  const isForgiven = forgiven.length > 0 && exitCode === 1;
+  if (exitCode !== 0 && !isForgiven) {
     return fail('TEST_COMMAND_FAILED', `the test command ${ending}: ${lastOutput}`);
   }
   return events.begun === events.ended

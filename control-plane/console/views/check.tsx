@@ -14,6 +14,7 @@ import { CheckActions } from './check-actions.tsx';
 import { CheckHeartbeat } from './check-heartbeat.tsx';
 import { CheckNumbers } from './check-numbers.tsx';
 import { CheckResults } from './check-results.tsx';
+import { CheckTests } from './check-tests.tsx';
 import { CheckSettings } from './check-settings.tsx';
 import { ErrorGroups } from './error-groups.tsx';
 import { AlertsOfCheck } from './alerts.tsx';
@@ -158,6 +159,9 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
       />
       {isPinged(overview) && <CheckHeartbeat check={checkRead.data} checkId={checkId} />}
       {!isPinged(overview) && <OpenRuns checkId={checkId} />}
+      {checkTypes[overview.checkType]?.hasTests === true && (
+        <CheckTests checkId={checkId} check={checkRead.data} reload={checkRead.reload} />
+      )}
       <CheckResults overview={overview} query={query} />
       <ErrorGroups checkId={checkId} />
       <Section title="Alerts" aside={<a href={link('alerts')}>All alerts</a>}>

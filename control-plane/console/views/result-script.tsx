@@ -90,6 +90,7 @@ function Test({ test }: { test: ScriptTest }) {
       <div class="card-head">
         <State tone={tone} word={word} />
         <h3>{test.title}</h3>
+        {test.quarantined === true && <span class="tag">in quarantine</span>}
         <span class="muted">
           {[
             duration(test.durationMs),

@@ -124,7 +124,7 @@ export const checks: Kind = {
   type: 'check',
   references: ofChecks,
   role: 'READ_WRITE',
-  own: ['signature'],
+  own: ['signature', 'quarantinedTests'],
   parse(payload, references, slugs) {
     // Clients compute it from other files than the bundle, and agents would refuse the bundle for it.
     const { checkType, cacheHash: _ofClient, ...given } = payload;

@@ -104,6 +104,10 @@ export const metrics = {
 export const groupings = ['runLocation', 'statusCode', 'pageIndex', 'project', 'test'] as const;
 export type Grouping = (typeof groupings)[number];
 
+/** True for parts of a suite, of which there are no sums. */
+export const isOfTests = (groupBy: Grouping | undefined): boolean =>
+  groupBy === 'project' || groupBy === 'test';
+
 /** Figures of `POST /v1/analytics/checks`: prefix of the field, metric, suffixes. */
 interface Figure {
   prefix: string;

@@ -23,6 +23,7 @@ const acts: readonly (readonly [RegExp, string])[] = [
   [/^Send (again|a test)$/, 'sends a message'],
   [/^Archive$/, 'can be taken back beside it'],
   [/^(Make a |Create (URL|key))/, 'makes a key or password, which it shows'],
+  [/^(Quarantine for 7 days|End quarantine)$/, 'holds a test, which can be taken back beside it'],
   [/^(Start now|Verify|Back to work|Complete|Extend by 30 minutes)$/, 'moves planned work on'],
   [/^Sign out/, 'ends a session'],
 ];

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { createRequire } from 'node:module';
 import test from 'node:test';
 import yauzl from 'yauzl';
+import { systemClock } from '@monitor/shared/clock.ts';
 import { playwrightCheckResult } from '@monitor/shared/contract/check-result.ts';
 import { AgentError } from '../../../../agent/errors.ts';
 import { processesWith } from '../../../../agent/runners/playwright/processes-of-run.ts';
@@ -155,6 +156,42 @@ test('a suite whose tests pass in the end passes, and may call itself degraded',
   assert.deepEqual(seen.response, { degraded: 'slow' });
   assert.deepEqual(seen.errorMessages, []);
   assert.equal(seen.details?.playwrightCheckResult?.metrics.flaky, 1);
+});
+
+test('a test in quarantine runs and is shown, and nothing but its own failure is forgiven', async () => {
+  await using world = await openSuiteWorld();
+  const bundle = await world.bundle({
+    'package.json': manifest,
+    'playwright.config.js': `module.exports = { globalTeardown: './teardown.js' };`,
+    'teardown.js': `module.exports = () => { if (process.env.TEARDOWN) throw new Error('teardown'); };`,
+    'a.spec.js': `
+      const { test, expect } = require('@playwright/test');
+      test('wavers', () => { expect(1).toBe(2); });
+      test('sells', () => { expect(process.env.SELLS ?? '').toBe(''); });`,
+  });
+  const later = new Date(systemClock.now() + 86_400_000).toISOString();
+  const over = new Date(systemClock.now() - 1).toISOString();
+  const wavers = 'a.spec.js › wavers';
+  for (const [quarantinedTests, keys, expected] of [
+    [[{ test: wavers, until: later }], [], null],
+    [[{ test: wavers, until: over }], [], /^1 of 2 tests failed: wavers/],
+    [[{ test: wavers, until: later }], ['SELLS'], /^1 of 2 tests failed: sells/],
+    [[{ test: wavers, until: later }], ['TEARDOWN'], /teardown/],
+  ] as const) {
+    const environment = keys.map((key) => ({ key, value: '1', secret: false }));
+    const context = world.context(bundle, { environment });
+    const settings = suiteOf({ browsers: [], installCommand, quarantinedTests });
+    const seen = await runPlaywright(settings, context);
+    const words = JSON.stringify([quarantinedTests, keys, context.logged]);
+    if (expected === null) assert.equal(seen.failure, null, words);
+    else assert.match(seen.failure?.message ?? '', expected, words);
+    const details = playwrightCheckResult.parse(seen.details?.playwrightCheckResult);
+    const [first] = details.tests.filter(({ title }) => title === 'wavers');
+    const isQuarantined =
+      quarantinedTests[0].test === wavers && quarantinedTests[0].until === later;
+    assert.deepEqual([first?.outcome, first?.quarantined === true], ['unexpected', isQuarantined]);
+    assert.equal(details.metrics.failed, keys.includes('SELLS' as never) ? 2 : 1);
+  }
 });
 
 test('a suite whose tests are all skipped is degraded', async () => {
