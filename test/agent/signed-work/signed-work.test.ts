@@ -238,6 +238,7 @@ test('a signature of another check, key, place or namespace, or none, is refused
   const signed = await signedCheck(check, anna);
   const other = await signedCheck(fullCheck('URL'), anna);
   const stranger = makeSigningKey(folder.path);
+  const script = await signedCheck(fullCheck('MULTI_STEP'), anna);
   const { signature: mine, ...bare } = signed;
   assert.ok(mine !== undefined);
   const cases: [AssignedCheck, RegExp][] = [
@@ -248,6 +249,8 @@ test('a signature of another check, key, place or namespace, or none, is refused
     [{ ...signed, signature: { ...mine, version: 2 } }, /is not what "anna"/],
     [{ ...signed, signature: { ...mine, variables: ['BASE'] } }, /is not what "anna"/],
     [{ ...signed, type: 'TELEPATHY' }, /cannot read the check/],
+    // Both have a script.
+    [{ ...script, type: 'BROWSER' }, /is not what "anna"/],
     [{ ...signed, type: 'API' }, /is not what "anna" signed|cannot read the check/],
   ];
   for (const [given, reason] of cases)
@@ -258,7 +261,7 @@ test('a signature of another check, key, place or namespace, or none, is refused
   assert.match((await refusal(signedWork, signed, 'here', null, '$(id)')) ?? '', /source that/);
   assert.equal(await refusal(signedWork, signed, 'here', null, 'TRIGGER_API'), null);
   assert.equal(await refusal(signedWork, signed), null);
-  assert.match(signedWork.remarks['signedWork'] ?? '', /11 runs were refused/);
+  assert.match(signedWork.remarks['signedWork'] ?? '', /12 runs were refused/);
 });
 
 test('an older version is refused once a newer one was seen, also after a restart and a torn line', async () => {
