@@ -213,7 +213,10 @@ test('a test session of stored checks groups the errors of its runs, apart from 
   const [job] = (await agent.checkIn()).jobs;
   assert.ok(job);
   await agent.submit(
-    resultOfJob(job, { hasFailures: true, errorMessages: ['the answer was 500'] } as never),
+    resultOfJob(job, {
+      ...{ hasFailures: true, errorMessages: ['the answer was 500'] },
+      ...{ startedAt: Date.now(), stoppedAt: Date.now() },
+    } as never),
   );
   const at = `/v1/test-sessions/${String(session['testSessionId'])}`;
   const { body: ended } = await cp.api('GET', `${at}/completion`);
