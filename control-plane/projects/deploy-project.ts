@@ -21,7 +21,15 @@ import { ApiError, invalidField } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import { readingContext } from '../http/call-context.ts';
 import { logicalIdsOf } from './export-account.ts';
-import { isEqual, type Kind, kinds, requireRole, type Stored, type Unit } from './kinds/index.ts';
+import {
+  isEqual,
+  type Kind,
+  kinds,
+  requireRole,
+  type Stored,
+  type Unit,
+  without,
+} from './kinds/index.ts';
 import { hasNumericId, keyOf, References } from './references.ts';
 import {
   nameOf,
@@ -297,7 +305,8 @@ class Deployment {
     for (const [at, { logicalId, payload }] of resources.entries()) {
       try {
         references.ignored.length = 0;
-        const body = kind.parse(payload ?? {}, references, slugsOf(logicalId));
+        const given = without(payload ?? {}, kind.later);
+        const body = kind.parse(given, references, slugsOf(logicalId));
         this.#warn(type, logicalId, references.ignored);
         const adopted =
           links[at] === undefined
@@ -317,6 +326,34 @@ class Deployment {
         throw named(error, type, logicalId);
       }
       await this.#step();
+    }
+  }
+
+  /** Sets fields that refer to kinds which are made after it. */
+  async saveLater(
+    kind: Kind,
+    resources: readonly ProjectResource[],
+    references: References,
+  ): Promise<void> {
+    const { type, later = [] } = kind;
+    const isLater = (name: string) => later.includes(name.split('.')[0] ?? '');
+    for (const { logicalId, payload } of resources) {
+      if (payload == null || !Object.keys(payload).some(isLater)) continue;
+      try {
+        references.ignored.length = 0;
+        const parsed = Object.entries(kind.parse(payload, references, []));
+        this.#warn(type, logicalId, references.ignored.filter(isLater));
+        const body = Object.fromEntries(parsed.filter(([name]) => isLater(name)));
+        const { physicalId } = references.target({ ref: logicalId }, type, 'logicalId');
+        const before = (await kind.read(this.#unit, [physicalId])).get(physicalId);
+        if (before === undefined || isEqual(before.fields, body)) continue;
+        this.#requireRole(kind);
+        await kind.update(this.#unit, before, body);
+        const isNoted = this.diff.some((one) => one.type === type && one.logicalId === logicalId);
+        if (!isNoted) this.#note(type, logicalId, physicalId, 'UPDATE');
+      } catch (error) {
+        throw named(error, type, logicalId);
+      }
     }
   }
 
@@ -588,6 +625,9 @@ async function saveAll(
     if (kind.type === 'private-location') {
       collectSlugs({ assignments, references, slugs, own, links });
     }
+  }
+  for (const kind of kinds) {
+    await deployment.saveLater(kind, own.get(kind.type) ?? [], references);
   }
   await deployment.saveSubscriptions(own.get('alert-channel-subscription') ?? [], references);
   await deployment.saveAssignments(assignments);

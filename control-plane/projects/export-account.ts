@@ -11,7 +11,14 @@ import type {
 import { statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { fromFlag } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
-import { type Fields, type Kind, kinds, type Reading, type Stored } from './kinds/index.ts';
+import {
+  type Fields,
+  type Kind,
+  kinds,
+  type Reading,
+  type Stored,
+  without,
+} from './kinds/index.ts';
 import { keyOf, mapReferences } from './references.ts';
 import { findProject, type LinkRow, linksOf } from './store.ts';
 
@@ -108,7 +115,7 @@ export function logicalIdsOf(
   );
   const taken = new Set(ids.values());
   const contentOf = ({ fields }: Stored): string =>
-    JSON.stringify(inOrder(payloadOf(kind, fields, referBy(names))));
+    JSON.stringify(inOrder(payloadOf(kind, without(fields, kind.later), referBy(names))));
   const unnamed = [...stored]
     .filter(([id]) => !ids.has(id))
     .map(([id, each]) => {
@@ -163,11 +170,16 @@ export async function exportAccount(
   const resources: ProjectResource[] = [];
   const row = await findProject(unit.services.db, unit.accountId, project.logicalId);
   const links = row === undefined ? [] : await linksOf(unit.services.db, row);
+  const read: { kind: Kind; stored: Map<string, Stored>; ids: Map<string, string> }[] = [];
   for (const kind of kinds) {
-    const { type } = kind;
     const stored = await kind.read(unit, null);
     const ids = logicalIdsOf(kind, stored, links, names);
-    for (const [id, logicalId] of ids) names.set(keyOf(type, id), logicalId);
+    for (const [id, logicalId] of ids) names.set(keyOf(kind.type, id), logicalId);
+    read.push({ kind, stored, ids });
+  }
+  // Some refer to kinds after theirs.
+  for (const { kind, stored, ids } of read) {
+    const { type } = kind;
     const own = [...stored].map(([id, { fields }]): ProjectResource => {
       const payload = inOrder(payloadOf(kind, fields, refer), true) as Fields;
       return { logicalId: ids.get(id) ?? id, type, member: true, payload };

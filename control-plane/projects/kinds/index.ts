@@ -17,6 +17,7 @@ export {
   requireRole,
   type Stored,
   type Unit,
+  without,
 } from './kind.ts';
 
 /** In the order in which they are created: none refers to a later one. They are deleted backwards. */

@@ -55,6 +55,8 @@ export interface Kind {
   references?: ReferencePaths;
   /** Fields that existing clients do not know: they stay as people set them. */
   own?: readonly string[];
+  /** Fields with ids of kinds that are made after it: they are set once those are there. */
+  later?: readonly string[];
   /** Existing clients have no construct for it. */
   isUnknownToClients?: boolean;
   create(unit: Unit, body: Fields): Promise<string | number>;
@@ -160,6 +162,10 @@ export function kindOf<
 
 export const related = ({ response }: Route): z.ZodType[] =>
   response === undefined ? [] : [response];
+
+/** Fields without those of these names. */
+export const without = (fields: Fields, names: readonly string[] = []): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 
 /** As it would be stored: without what JSON leaves out. */
 export const plain = (value: unknown): unknown =>

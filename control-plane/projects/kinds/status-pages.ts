@@ -37,16 +37,26 @@ const serviceKind = kindOf({
   type: 'status-page-service',
   route: serviceRoutes.createService,
   of: pageServicesOf,
+  references: { 'follows.checkIds.*': 'check', 'follows.groupIds.*': 'check-group' },
 });
 
 export const pageServices: Kind = {
   ...serviceKind,
-  // Checks are made after the services that they report to: what a service follows stays as people set it.
+  // Checks are made after the services that they report to.
+  later: ['follows'],
   parse(payload, references, slugs) {
-    const { name, ...rest } = serviceKind.parse(payload, references, slugs);
+    const { name, follows, ...rest } = serviceKind.parse(payload, references, slugs);
     references.ignored.push(...Object.keys(rest));
-    return { name };
+    return { name, ...(follows !== undefined && { follows }) };
   },
+  async read({ services, accountId }, ids) {
+    const { among, present } = pageServicesOf(services);
+    const wires = await present(await among(accountId, ids), { accountId, role: 'READ_ONLY' });
+    return new Map(
+      wires.map(({ id, name, follows }) => [id, { handle: id, fields: { name, follows } }]),
+    );
+  },
+  write: ({ name }) => ({ name }),
 };
 
 interface Card {

@@ -86,6 +86,20 @@ async function withEverything(): Promise<TestControlPlane> {
   });
   await made('/v1/checks/api?autoAssignAlerts=false', check('Same name'));
   await made('/v1/checks/api?autoAssignAlerts=false', check('Same name'));
+  const { body: services } = await cp.api('GET', '/v1/status-pages/services');
+  const { body: checks } = await cp.api('GET', '/v1/checks?limit=100');
+  const { body: groups } = await cp.api('GET', '/v1/check-groups');
+  // A service that a check reports to follows checks.
+  const followed = await cp.api('PUT', `/v1/status-pages/services/${services.entries[0].id}`, {
+    name: 'Checkout',
+    follows: {
+      ...{ rule: 'MAJORITY', afterMinutes: 5, groupIds: [groups[0].id] },
+      checkIds: (checks as { id: string; name: string }[])
+        .filter(({ name }) => ['TCP', 'DNS', 'ICMP'].includes(name))
+        .map(({ id }) => id),
+    },
+  });
+  assert.equal(followed.status, 200, JSON.stringify(followed.body));
   return cp;
 }
 
@@ -101,7 +115,25 @@ test('an installation that is exported and applied to another one makes an equal
     inWords(diff).join(),
   );
   assert.deepEqual(await exported(second), body);
+  const { body: services } = await second.api('GET', '/v1/status-pages/services');
+  const { follows } = services.entries[0];
+  assert.deepEqual([follows.rule, follows.checkIds.length], ['MAJORITY', 3]);
   assert.deepEqual(await deployed(second, applied), []);
+  const change = (payload: object) => ({
+    ...applied,
+    resources: applied.resources.map((each) =>
+      each.type === 'status-page-service'
+        ? { ...each, payload: { name: 'Checkout', ...payload } }
+        : each,
+    ),
+  });
+  // What the files do not name stays; what they name is set, and said once.
+  assert.deepEqual(await deployed(second, change({})), []);
+  const none = await deployed(second, change({ follows: null }));
+  assert.deepEqual(inWords(none), [`UPDATE status-page-service ${none[0]?.logicalId}`]);
+  const unknown = change({ follows: { checkIds: [{ ref: 'nobody' }] } });
+  const refused = await second.api('POST', '/v1/projects/deploy?dryRun=true', unknown);
+  assert.match(refused.body.message, /nobody/);
 });
 
 test('applied to the installation it came from, a folder takes over what is there, or is refused what a project owns', async () => {
