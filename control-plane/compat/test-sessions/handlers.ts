@@ -181,10 +181,8 @@ async function placeOf(
 
 const noMatch = 'no activated check that runs in a location matches';
 
-function startHandlers(
-  services: Services,
-  { toWire }: Reading,
-): Pick<All, 'runTestSession' | 'triggerTestSession' | 'createTestSession'> {
+/** How sessions begin: with jobs of a client, or with copies of stored checks. */
+function openStarting(services: Services) {
   const { clock, db } = services;
 
   const begin = async (
@@ -247,6 +245,14 @@ function startHandlers(
     return { rows, ...(await begin(context, { body, suite_id: suiteId, ...ofTrigger }, jobs)) };
   };
 
+  return { begin, beginStored };
+}
+
+function startHandlers(
+  services: Services,
+  { toWire }: Reading,
+): Pick<All, 'runTestSession' | 'triggerTestSession' | 'createTestSession'> {
+  const { begin, beginStored } = openStarting(services);
   return {
     runTestSession: async ({ body }, context) => {
       const { accountId } = context.principal;
