@@ -225,6 +225,7 @@ export async function openScripting(parts: ScriptingParts): Promise<OpenScriptin
       downloadCodeBundle,
       cacheFolder,
       cacheMaxBytes: config.DEPENDENCY_CACHE_MAX_MB * megabyte,
+      isWorkSigned: config.SIGNED_WORK_POLICY_FILE !== undefined,
       proxyEnvironment: proxyEnvironmentOf(config),
     },
     runtimes: () => {

@@ -117,6 +117,8 @@ export interface Scripting {
   /** Holds what installations of suites can share; null when switched off. */
   readonly cacheFolder: string | null;
   readonly cacheMaxBytes: number;
+  /** True when this agent runs only signed work. */
+  readonly isWorkSigned: boolean;
   /** How installations reach the network: proxy settings, as variables. */
   readonly proxyEnvironment: Readonly<Record<string, string>>;
 }

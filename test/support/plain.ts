@@ -71,5 +71,6 @@ export const withoutScripting: Omit<Scripting, 'host' | 'runtime'> = {
   downloadCodeBundle: nothing('code bundle'),
   cacheFolder: null,
   cacheMaxBytes: 2 ** 30,
+  isWorkSigned: false,
   proxyEnvironment: {},
 };

@@ -29,6 +29,8 @@ export function cacheKey(parts: {
   folder: string;
   engine: string;
   nodeVersion: string;
+  /** Tests can change what is kept: a suite that nobody signed must not fill the entry of a signed one. */
+  isWorkSigned: boolean;
   /** Path and content of lock files, manifests and settings of installers. */
   files: readonly (readonly [string, string])[];
 }): string {

@@ -105,6 +105,7 @@ function keyOf(parts: InstallParts, plan: InstallPlan): string {
     folder: `${plan.folder} ${parts.workingDir}`,
     engine: parts.engine,
     nodeVersion: process.version,
+    isWorkSigned: parts.context.scripting().isWorkSigned,
     files: inputs.map((path) => [path, parts.read(path) ?? '']),
   });
 }

@@ -207,6 +207,13 @@ test('what was installed is used again, until anything that decides it changes',
     );
     assert.equal(other.isCacheHit, false, what);
   }
+  // What suites that nobody signed left in the cache is not used for signed ones.
+  const signed = { scripting: { cacheFolder, isWorkSigned: true } };
+  const hits = [];
+  for (const how of [signed, signed, { scripting }]) {
+    hits.push((await run(world, files, passes, how)).isCacheHit);
+  }
+  assert.deepEqual(hits, [false, true, true]);
 });
 
 test('a damaged entry of the cache is thrown away and the suite installed anew', async () => {
