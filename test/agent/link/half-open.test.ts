@@ -44,13 +44,17 @@ async function silence(settings: Parameters<typeof createDispatcher>[0] = {}) {
   });
   const clock = new TestClock(0);
   let movedAt = 0;
+  let givenUpAt = 0;
   /** Whoever waits for a movement sets its timer anew with each. */
   const watched: Clock = {
     now: () => clock.now(),
     monotonic: () => clock.monotonic(),
     after(delayMs, callback) {
       movedAt = clock.monotonic();
-      return clock.after(delayMs, callback);
+      return clock.after(delayMs, () => {
+        givenUpAt = clock.monotonic();
+        callback();
+      });
     },
   };
   const dispatcher = createDispatcher(settings);
@@ -61,7 +65,8 @@ async function silence(settings: Parameters<typeof createDispatcher>[0] = {}) {
   });
   return {
     ...{ client, clock, spoken },
-    movedAt: () => movedAt,
+    /** How long nothing moved until it was given up; the call ends when its file is closed too. */
+    stoodStillMs: () => givenUpAt - movedAt,
     async [Symbol.asyncDispose]() {
       await dispatcher.destroy();
       await server[Symbol.asyncDispose]();
@@ -71,7 +76,7 @@ async function silence(settings: Parameters<typeof createDispatcher>[0] = {}) {
 
 /** How long on its clock a call lasts that nobody answers, after the last that moved. */
 async function msUntilNoticed(
-  { clock, spoken, movedAt }: Awaited<ReturnType<typeof silence>>,
+  { clock, spoken, stoodStillMs }: Awaited<ReturnType<typeof silence>>,
   call: Promise<unknown>,
 ): Promise<number> {
   let failure: unknown = null;
@@ -84,7 +89,7 @@ async function msUntilNoticed(
   assert.ok(failure instanceof CallFailure);
   assert.equal(failure.code, 'CONTROL_PLANE_UNREACHABLE');
   assert.match(failure.message, /nothing moved/);
-  return clock.monotonic() - movedAt();
+  return stoodStillMs();
 }
 
 suite('a half-open connection is noticed within 30 s', () => {
