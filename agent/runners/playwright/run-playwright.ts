@@ -163,7 +163,7 @@ async function perform(
   const run = await log.during('test', () =>
     runTests(settings, { workspace, shell, workingDir }, environment, leftMs()),
   );
-  await finish(run, { context, log, workspace, seen, workingDir });
+  await finish(run, { settings, context, log, workspace, seen, workingDir });
   // What the suite could not reach because of us says nothing about the target.
   if (seen.failure !== null && proxySession?.agentError) throw proxySession.agentError;
   if (seen.failure === null) await installed.keep();
@@ -173,6 +173,7 @@ async function perform(
 async function finish(
   { end, failure, reportFile }: TestRun,
   parts: {
+    settings: SuiteSettings;
     context: RunnerContext;
     log: SuiteLog;
     workspace: Workspace;
@@ -180,13 +181,15 @@ async function finish(
     workingDir: string;
   },
 ): Promise<void> {
-  const { context, log, workspace, seen, workingDir } = parts;
+  const { settings, context, log, workspace, seen, workingDir } = parts;
   seen.events = await readSuiteEvents(await workspace.read(eventsFile));
   const outcome = outcomeOfSuite(seen.events, seen.isQuarantined);
   if (outcome.forgiven.length > 0) {
     log.add(`failed in quarantine: ${outcome.forgiven.join('; ').slice(0, 4_000)}`, 'WARN');
   }
-  seen.failure = failure ?? failureOfSuite(seen.events, outcome, end.exitCode, lastLines(end));
+  seen.failure =
+    failure ??
+    failureOfSuite(seen.events, outcome, settings.testCommand, end.exitCode, lastLines(end));
   if (context.signal.aborted) return;
   await log.during('collect', async () => {
     seen.artifacts = await collectArtifacts(seen.events, workspace, context.artifacts, log);
@@ -282,7 +285,10 @@ export async function runPlaywright(
   if (seen.failure !== null) log.add(seen.failure.message, 'ERROR');
   log.close();
   const outcome = outcomeOfSuite(seen.events, seen.isQuarantined);
-  const brokeAt = seen.failure?.code === 'TESTS_FAILED' ? failedAt(outcome.tests) : null;
+  const brokeAt =
+    seen.failure?.code === 'TESTS_FAILED'
+      ? failedAt(outcome.tests.filter(({ quarantined }) => quarantined !== true))
+      : null;
   const end = countedUntil(brokeAt, performance.now());
   const stoppedAt = startedAt + Math.ceil(context.clock.monotonic() - start);
   return {

@@ -46,6 +46,7 @@ const event = z.discriminatedUnion('type', [
     type: z.literal('begin'),
     version: text(64).catch(''),
     workers: z.number().catch(1),
+    failsOnFlaky: z.boolean().catch(false),
     tests: z.array(plannedTest),
   }),
   z.object({ type: z.literal('testBegin'), id: z.string(), retry: z.int(), at: z.number() }),
@@ -65,7 +66,7 @@ const event = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('end'),
     status: text(32),
-    outcomes: z.array(z.object({ id: z.string(), outcome })),
+    outcomes: z.array(z.object({ id: z.string(), outcome, isLeft: z.boolean().catch(false) })),
   }),
 ]);
 
@@ -77,6 +78,8 @@ export interface SuiteTest extends z.output<typeof plannedTest> {
   runningSince: number | null;
   /** As Playwright judged it; null when it never came to that. */
   outcome: z.output<typeof outcome> | null;
+  /** It was to run, and did not: others failed before it. */
+  isLeft: boolean;
 }
 
 export interface SuiteEvents {
@@ -89,6 +92,10 @@ export interface SuiteEvents {
   ended: number;
   /** `timedout` when a limit of the whole run was reached. */
   lastStatus: string | null;
+  /** Flaky tests fail the suite, as its configuration says. */
+  failsOnFlaky: boolean;
+  /** False when there was no room for all. */
+  isWhole: boolean;
 }
 
 /**
@@ -125,9 +132,14 @@ function apply(events: SuiteEvents, line: string, room: typeof keptBytes): void 
       events.begun += 1;
       events.playwrightVersion = parsed.version || events.playwrightVersion;
       for (const test of parsed.tests) {
-        if (events.tests.size >= keptTests) break;
-        events.tests.set(test.id, { ...test, attempts: [], runningSince: null, outcome: null });
+        if (events.tests.size >= keptTests) {
+          events.isWhole = false;
+          break;
+        }
+        const begun = { attempts: [], runningSince: null, outcome: null, isLeft: false };
+        events.tests.set(test.id, { ...test, ...begun });
       }
+      events.failsOnFlaky ||= parsed.failsOnFlaky;
       break;
     case 'testBegin': {
       const test = events.tests.get(parsed.id);
@@ -144,15 +156,18 @@ function apply(events: SuiteEvents, line: string, room: typeof keptBytes): void 
     }
     case 'error':
       room.evidence -= line.length;
-      if (room.evidence < 0 || events.errors.length >= keptErrors) break;
+      if (room.evidence < 0 || events.errors.length >= keptErrors) {
+        events.isWhole = false;
+        break;
+      }
       events.errors.push({ message: parsed.message, stack: parsed.stack, title: null });
       break;
     case 'end':
       events.ended += 1;
       events.lastStatus = parsed.status;
-      for (const { id, outcome: judged } of parsed.outcomes) {
+      for (const { id, outcome: judged, isLeft } of parsed.outcomes) {
         const test = events.tests.get(id);
-        if (test !== undefined) test.outcome = judged;
+        if (test !== undefined) Object.assign(test, { outcome: judged, isLeft });
       }
       break;
   }
@@ -170,6 +185,8 @@ export async function readSuiteEvents(file: FileHandle | null): Promise<SuiteEve
     begun: 0,
     ended: 0,
     lastStatus: null,
+    failsOnFlaky: false,
+    isWhole: true,
   };
   if (file === null) return events;
   const room = { ...keptBytes };

@@ -68,8 +68,10 @@ export interface SuiteOutcome {
   tests: ScriptTest[];
   /** Failed tests that are not in quarantine. */
   failures: number;
-  /** Names of failed tests in quarantine. */
+  /** Names of tests in quarantine that made the suite fail. */
   forgiven: string[];
+  /** Why the suite fails all the same when only they failed; null when it does not. */
+  unforgiven: string | null;
   errors: ScriptError[];
   /** One for each failed test, and one for each error outside of tests. */
   errorMessages: string[];
@@ -83,17 +85,37 @@ const severity: Record<ScriptTest['outcome'], number> = {
   skipped: 3,
 };
 
+/** What else than a test in quarantine may have made Playwright fail, or kept other tests from failing. */
+function whyUnforgiven(events: SuiteEvents, tests: readonly ScriptTest[]): string | null {
+  if (events.begun !== 1 || events.ended !== 1) return 'Playwright ran more than once';
+  if (!events.isWhole) return 'there were more tests and errors than can be looked at';
+  const left = [...events.tests.values()].filter(({ isLeft }) => isLeft).length;
+  if (left > 0) return left === 1 ? '1 test did not run' : `${left} tests did not run`;
+  const isFlaky = tests.some(
+    ({ outcome, quarantined }) => outcome === 'flaky' && quarantined !== true,
+  );
+  return isFlaky && events.failsOnFlaky ? 'a flaky test fails this suite' : null;
+}
+
 /** Tests with the failed ones first, and what they add up to. Flaky tests have passed in the end. */
 export function outcomeOfSuite(events: SuiteEvents, isQuarantined: Quarantine): SuiteOutcome {
-  const tests = [...events.tests.values()]
-    .map(toScriptTest)
-    .map((test) => (isQuarantined(test) ? { ...test, quarantined: true } : test))
+  const all = [...events.tests.values()].map(toScriptTest);
+  const named = Map.groupBy(all, nameOfTest);
+  // A name that two tests have says of neither that it was meant.
+  const isHeld = (test: ScriptTest) =>
+    isQuarantined(test) && named.get(nameOfTest(test))?.length === 1;
+  const tests = all
+    .map((test) => (isHeld(test) ? { ...test, quarantined: true } : test))
     .sort((left, right) => severity[left.outcome] - severity[right.outcome]);
   const count = (outcome: ScriptTest['outcome']) =>
     tests.filter((test) => test.outcome === outcome).length;
   const unexpected = tests.filter(({ outcome }) => outcome === 'unexpected');
   const failed = unexpected.filter(({ quarantined }) => quarantined !== true);
-  const forgiven = unexpected.filter(({ quarantined }) => quarantined === true);
+  const forgiven = tests.filter(
+    ({ quarantined, outcome }) =>
+      quarantined === true &&
+      (outcome === 'unexpected' || (outcome === 'flaky' && events.failsOnFlaky)),
+  );
   const messages = [
     ...failed.map((test) => `${nameOf(test)}: ${reasonOf(test)}`),
     ...events.errors.map(({ message }) => message),
@@ -102,6 +124,7 @@ export function outcomeOfSuite(events: SuiteEvents, isQuarantined: Quarantine): 
     tests: tests.slice(0, maxTests),
     failures: failed.length,
     forgiven: forgiven.map(nameOfTest),
+    unforgiven: whyUnforgiven(events, tests),
     errors: [...failed.flatMap(({ errors }) => errors), ...events.errors].slice(0, 1_000),
     errorMessages: messages.slice(0, maxErrorMessages).map((message) => message.slice(0, 16_384)),
     counts: {
@@ -127,7 +150,8 @@ const firstLine = (text: string): string => text.split('\n')[0]?.slice(0, 300) ?
 /** Why a suite whose test command came to its end failed, or null: it passed. */
 export function failureOfSuite(
   events: SuiteEvents,
-  { counts, failures, forgiven, errorMessages }: SuiteOutcome,
+  { counts, failures, forgiven, unforgiven, errorMessages }: SuiteOutcome,
+  testCommand: string,
   exitCode: number | null,
   lastOutput: string,
 ): Failure | null {
@@ -152,9 +176,14 @@ export function failureOfSuite(
     );
   }
   // Playwright ends with 1 where a test failed, in quarantine or not.
-  const isForgiven = forgiven.length > 0 && exitCode === 1;
-  if (exitCode !== 0 && !isForgiven) {
+  const isOfQuarantine = forgiven.length > 0 && exitCode === 1;
+  if (exitCode !== 0 && !isOfQuarantine) {
     return fail('TEST_COMMAND_FAILED', `the test command ${ending}: ${lastOutput}`);
+  }
+  const otherwise = /[;&|\n]/.test(testCommand) ? 'the test command is more than one' : unforgiven;
+  if (isOfQuarantine && otherwise !== null) {
+    const [first = ''] = forgiven;
+    return fail('TESTS_FAILED', `${firstLine(first)} failed in quarantine, and ${otherwise}`);
   }
   return events.begun === events.ended
     ? null

@@ -88,6 +88,7 @@ class MonitorReporter {
       type: 'begin',
       version: config.version,
       workers: config.workers,
+      failsOnFlaky: config.failOnFlakyTests === true,
       tests: suite.allTests().map((test) => {
         const [, project = '', , ...titles] = test.titlePath();
         return {
@@ -128,7 +129,11 @@ class MonitorReporter {
     write({
       type: 'end',
       status: result.status,
-      outcomes: tests.map((test) => ({ id: this.idOf(test), outcome: test.outcome() })),
+      outcomes: tests.map((test) => ({
+        id: this.idOf(test),
+        outcome: test.outcome(),
+        isLeft: test.outcome() === 'skipped' && test.expectedStatus !== 'skipped',
+      })),
     });
     if (reportFile) fs.writeFileSync(reportFile, JSON.stringify(this.report(tests), null, 1));
   }

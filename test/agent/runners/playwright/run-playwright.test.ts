@@ -166,31 +166,37 @@ test('a test in quarantine runs and is shown, and nothing but its own failure is
     'teardown.js': `module.exports = () => { if (process.env.TEARDOWN) throw new Error('teardown'); };`,
     'a.spec.js': `
       const { test, expect } = require('@playwright/test');
+      if (process.env.DOWN) test.beforeAll(() => { throw new Error('the target is down'); });
       test('wavers', () => { expect(1).toBe(2); });
-      test('sells', () => { expect(process.env.SELLS ?? '').toBe(''); });`,
+      test('sells', () => { expect(process.env.SELLS ?? '').toBe(''); });
+      test.skip('sleeps', () => {});`,
   });
   const later = new Date(systemClock.now() + 86_400_000).toISOString();
   const over = new Date(systemClock.now() - 1).toISOString();
   const wavers = 'a.spec.js › wavers';
-  for (const [quarantinedTests, keys, expected] of [
-    [[{ test: wavers, until: later }], [], null],
-    [[{ test: wavers, until: over }], [], /^1 of 2 tests failed: wavers/],
-    [[{ test: wavers, until: later }], ['SELLS'], /^1 of 2 tests failed: sells/],
-    [[{ test: wavers, until: later }], ['TEARDOWN'], /teardown/],
-  ] as const) {
+  const held = [{ test: wavers, until: later }];
+  const both = 'npx playwright test; exit 1';
+  for (const [quarantinedTests, keys, expected, testCommand] of [
+    [held, [], null],
+    [[{ test: wavers, until: over }], [], /^1 of 3 tests failed: wavers/],
+    [held, ['SELLS'], /^1 of 3 tests failed: sells/],
+    [held, ['TEARDOWN'], /teardown/],
+    [held, ['DOWN'], /wavers failed in quarantine, and 1 test did not run/],
+    [held, [], /wavers failed in quarantine, and the test command is more than one/, both],
+  ] as [typeof held, string[], RegExp | null, string?][]) {
     const environment = keys.map((key) => ({ key, value: '1', secret: false }));
     const context = world.context(bundle, { environment });
-    const settings = suiteOf({ browsers: [], installCommand, quarantinedTests });
+    const command = testCommand === undefined ? {} : { testCommand };
+    const settings = suiteOf({ browsers: [], installCommand, quarantinedTests, ...command });
     const seen = await runPlaywright(settings, context);
     const words = JSON.stringify([quarantinedTests, keys, context.logged]);
     if (expected === null) assert.equal(seen.failure, null, words);
     else assert.match(seen.failure?.message ?? '', expected, words);
     const details = playwrightCheckResult.parse(seen.details?.playwrightCheckResult);
     const [first] = details.tests.filter(({ title }) => title === 'wavers');
-    const isQuarantined =
-      quarantinedTests[0].test === wavers && quarantinedTests[0].until === later;
+    const isQuarantined = quarantinedTests === held;
     assert.deepEqual([first?.outcome, first?.quarantined === true], ['unexpected', isQuarantined]);
-    assert.equal(details.metrics.failed, keys.includes('SELLS' as never) ? 2 : 1);
+    assert.equal(details.metrics.failed, keys.includes('SELLS') ? 2 : 1);
   }
 });
 
