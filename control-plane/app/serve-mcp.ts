@@ -6,14 +6,14 @@ import { once } from 'node:events';
 import { request, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Duplex, duplexPair, Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { Router, type Request, type Response as ExpressResponse } from 'express';
 import type { Logger } from 'pino';
+import { readAtMost } from '@monitor/shared/read-at-most.ts';
 import { doors } from '../core/doors.ts';
 import { version } from '../core/version.ts';
-import { invalidHeader, invalidQuery } from '../errors/api-error.ts';
+import { ApiError, invalidField, invalidHeader, invalidQuery } from '../errors/api-error.ts';
 import { authenticate, checkAccount, type KeyFinder } from '../http/authenticate.ts';
 import { countRefusal } from '../http/limit-requests.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
@@ -30,6 +30,8 @@ interface McpParts {
   logger: Logger;
 }
 
+/** Of the API, before it is cut. */
+const maxAnswerBytes = 16 * 1_048_576;
 const passedOn = ['authorization', 'x-service-account', 'host'] as const;
 
 /** A connection within this process to its own server, of the client with an address. */
@@ -56,7 +58,12 @@ function callAs(asking: Request, server: Server): CallApi {
     sent.end(body);
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     const { etag = null, 'content-range': range = null } = answer.headers;
-    return { status: answer.statusCode ?? 0, etag, range, text: await text(answer) };
+    const read = await readAtMost(answer, maxAnswerBytes).catch(() => null);
+    if (read === null) {
+      const problem = `the answer has more than ${maxAnswerBytes} bytes: ask for a part of it`;
+      return { status: 413, etag: null, range: null, text: problem };
+    }
+    return { status: answer.statusCode ?? 0, etag, range, text: read };
   };
 }
 
@@ -92,7 +99,13 @@ export function serveMcp({
     }
     const principal = await identify(request);
     attempts.refuseMany(`mcp ${principal.keyId}`, account.messages);
+    if (request.method !== 'POST') {
+      response.setHeader('Allow', 'POST');
+      throw new ApiError('METHOD_NOT_ALLOWED', 'messages are sent by POST; nothing is streamed');
+    }
     const body = await readBody({}, request, response, bodyWithinMs);
+    // Each message counts.
+    if (Array.isArray(body)) throw invalidField('', 'must be one message, not a list of them');
     const { openMcpServer, readTags } = await import('../mcp/index.ts');
     const { createMcpHandler } = await import('@modelcontextprotocol/server');
     const { tags: given } = request.query;

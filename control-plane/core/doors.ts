@@ -24,8 +24,8 @@ export const routeDoors = {
   apiKey: {
     times: { key: 1, refusals: 1 },
     ...door({
-      // Refusals of one key, person or agents' key in the audit log.
-      account: { notedRefusals: per(60, 3_600) },
+      // Of one key, person or agents' key in the audit log: refusals, and what tools read.
+      account: { notedRefusals: per(60, 3_600), notedReads: per(3_000, 3_600) },
       quota: ['BUNDLE_MIB'],
       egress: ['customer', 'operator'],
       logged: 'changes and refusals, in the audit log',
@@ -94,7 +94,7 @@ export const doors = {
   // Each call of a tool is a request to the API as well.
   mcp: door({
     address: { refusals: per(600, 60) },
-    account: { messages: per(600, 60) },
+    account: { messages: per(120, 60) },
     logged: 'each call of a tool, in the audit log',
   }),
   events: door({ logged: 'nothing' }),

@@ -91,14 +91,13 @@ export class AuditedCalls {
       route.auditedAs?.replace(/\{(\w+)\}/g, (_all, name: string) =>
         encodeURIComponent(params[name] ?? ''),
       ) ?? request.path;
-    const isChange = AuditedCalls.covers(route);
-    const isCreation = isChange && isNew(route);
-    const before = isCreation || !isChange ? null : await this.#read(path, principal, receivedAt);
+    const isCreation = isNew(route);
+    const before = isCreation ? null : await this.#read(path, principal, receivedAt);
     const answer = await carryOut();
-    const value = isChange ? this.#parse(answer) : undefined;
+    const value = this.#parse(answer);
     const after = isCreation
       ? await this.#readNew(path, value, principal, receivedAt)
-      : route.method === 'DELETE' || !isChange
+      : route.method === 'DELETE'
         ? null
         : await this.#read(path, principal, receivedAt);
     await this.#write({
@@ -109,13 +108,14 @@ export class AuditedCalls {
     return answer;
   }
 
-  /** Notes that a call was refused. */
-  noteRefusal(
+  /** Notes that a call was refused, or that a tool has read. */
+  noteCall(
+    outcome: AuditedCall['outcome'],
     route: Route,
     { request, params, principal }: Omit<CallOf, 'principal'> & { principal: KeyHolder },
   ): Promise<void> {
     return this.#write({
-      ...{ principal, before: null, after: null, outcome: 'REFUSED' },
+      ...{ principal, before: null, after: null, outcome },
       operation: route.operationId,
       address: request.ip ?? null,
       resource: resourceOf(route, params, undefined),

@@ -100,10 +100,19 @@ export function entryOf({ path }: Route): string {
   return withoutType(path).replace(/^\/v\d+\//, '/');
 }
 
-/** Names the tool of a model that calls: its reads are in the audit log too. */
+/** Names the tool of a model that calls, which is the operation: its reads are in the audit log too. */
 const toolHeader = 'x-tool';
 /** `true`: a change is checked up to the point where it would be made. */
 const dryRunHeader = 'x-dry-run';
+
+/** Any other word than these two would change what was only to be tried. */
+function isOnlyTried({ headers }: Request, { authentication }: Route): boolean {
+  const given = headers[dryRunHeader];
+  if (given === undefined || given === 'false') return false;
+  if (given !== 'true') throw invalidHeader(dryRunHeader, 'must be "true" or "false"');
+  if (authentication === 'apiKey') return true;
+  throw invalidHeader(dryRunHeader, 'must be absent: this operation cannot be tried');
+}
 
 /** A call that asks what a change would do. */
 function onlyAsks(query: unknown): boolean {
@@ -249,7 +258,7 @@ class ServedRoute {
     // Repeated refusals add nothing to the log.
     const { notedRefusals } = routeDoors.apiKey.account;
     if (!limiter.take(`refusals ${principal.keyId}`, notedRefusals).isAllowed) return;
-    await audited.noteRefusal(this.#bound.route, { request, params, principal });
+    await audited.noteCall('REFUSED', this.#bound.route, { request, params, principal });
   }
 
   #countRefusal(request: Request, error: unknown): void {
@@ -390,6 +399,19 @@ class ServedRoute {
     return undefined;
   }
 
+  /** Notes what a tool reads, as the operation that reads it. More than so many add nothing to the log. */
+  async #noteTool({ request, params, principal }: Identified): Promise<void> {
+    const { audited, limiter } = this.#shared;
+    const { route } = this.#bound;
+    const isTool = request.headers[toolHeader] === route.operationId;
+    if (!isTool || audited === null || principal.kind !== 'apiKey') return;
+    const read = this.#isAudited ? this.#readers[0]?.route : route;
+    const { notedReads } = routeDoors.apiKey.account;
+    if (read === undefined || !limiter.take(`reads ${principal.keyId}`, notedReads).isAllowed)
+      return;
+    await audited.noteCall('DONE', read, { request, params, principal });
+  }
+
   /** Answers a change that is only tried: what it would change, as it is. */
   async #answerTried({ request, response, params }: Identified, call: Call): Promise<void> {
     const { method } = this.#bound.route;
@@ -413,8 +435,7 @@ class ServedRoute {
       await call.requireUnchanged();
     }
     const act = () => this.#act(of, call, input);
-    const isAudited =
-      (this.#isAudited || request.headers[toolHeader] !== undefined) && !onlyAsks(input.query);
+    const isAudited = this.#isAudited && !onlyAsks(input.query);
     try {
       return audited !== null && isAudited && principal.kind === 'apiKey'
         ? await audited.note(route, { request, params, principal, receivedAt }, act)
@@ -428,11 +449,14 @@ class ServedRoute {
     const { route } = this.#bound;
     const { options, turns } = this.#shared;
     const receivedAt = options.now();
+    const isTriable = isOnlyTried(request, route);
     const principal = await this.#identify(request, params);
     const of = { request, response, params, principal, receivedAt };
     await this.#limit(of);
     const { call, input } = await this.#read(of);
-    if (this.#isAudited && request.headers[dryRunHeader] === 'true') {
+    const isTried = this.#isAudited && isTriable;
+    if (!this.#isAudited || isTried) await this.#noteTool(of);
+    if (isTried) {
       await this.#answerTried(of, call);
       return;
     }

@@ -22,10 +22,9 @@ function fitting(entries: readonly unknown[], room: number): unknown[] {
 }
 
 /** The text of an answer, whole where it fits; of a list the first entries. */
-export function fit(answer: unknown): string {
-  if (typeof answer === 'string') return end(answer);
-  const whole = JSON.stringify(answer);
-  if (whole.length <= maxAnswerLength) return whole;
+export function fit(answer: unknown): { text: string; isCut: boolean } {
+  const whole = typeof answer === 'string' ? answer : JSON.stringify(answer);
+  if (whole.length <= maxAnswerLength) return { text: whole, isCut: false };
   const short = shortTexts(answer);
   const entries = isFields(short) && Array.isArray(short['entries']) ? short['entries'] : short;
   if (Array.isArray(entries)) {
@@ -34,10 +33,16 @@ export function fit(answer: unknown): string {
     const rest = isFields(short) ? { ...short, entries: shown } : { entries: shown };
     return end(JSON.stringify({ cut, ...rest }));
   }
-  return end(JSON.stringify(short));
+  if (!isFields(short)) return end(String(short));
+  const cut = `texts of more than ${maxTextLength} characters are shortened: do not write them back`;
+  return end(JSON.stringify({ cut, ...short }));
 }
 
-function end(text: string): string {
-  if (text.length <= maxAnswerLength) return text;
-  return `${text.slice(0, maxAnswerLength)}… (${text.length - maxAnswerLength} characters more: ask for a part)`;
+function end(text: string): { text: string; isCut: true } {
+  const more = text.length - maxAnswerLength;
+  const shown =
+    more <= 0
+      ? text
+      : `${text.slice(0, maxAnswerLength)}… (${more} characters more: ask for a part)`;
+  return { text: shown, isCut: true };
 }

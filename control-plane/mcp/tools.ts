@@ -24,6 +24,7 @@ export interface ApiTool {
 /** Operations whose answer is a secret that is shown once: it does not go through a model. */
 const answersSecret: ReadonlySet<string> = new Set([
   ...['createApiKey', 'createPrivateLocation', 'createPrivateLocationKey'],
+  ...['createInvitation', 'createOnCallCalendarLink', 'createDeploymentTrigger'],
   ...['createStatusPagePassword', 'addMyPasskey', 'beginMySecondFactor', 'confirmMySecondFactor'],
 ]);
 
@@ -57,6 +58,9 @@ function describe(route: Route, isWrite: boolean): string {
     description === undefined ? '' : `${description}${/[.!?]$/.test(description) ? '' : '.'}`,
     `Needs the role ${roleOf(route)}.`,
     isWrite ? 'Nothing is written without dryRun: false.' : '',
+    route.method === 'DELETE'
+      ? 'The status 202 says that it can be undone for a while, 204 that it is done.'
+      : '',
     rateLimit === undefined
       ? ''
       : `At most ${rateLimit.requests} calls in ${rateLimit.seconds} seconds.`,

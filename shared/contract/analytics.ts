@@ -23,7 +23,7 @@ export const maxResultsPerCheck = 50_000;
 /** Limit of single results that are read for an answer about many checks, in total. */
 export const maxResultsInAll = 200_000;
 /** Results of a suite that are read for an answer about its tests: each holds all of them. */
-export const maxSuiteResults = 1_000;
+export const maxSuiteResults = 300;
 /** Most checks that are answered for at once. */
 export const maxChecksPerRequest = 100;
 

@@ -110,6 +110,15 @@ test('a tool reads at once, and writes only when it is asked to', async () => {
   await answerOf(client, 'undoDeletion', { id: deletions[0].id, dryRun: false });
   assert.equal((await answerOf(client, 'getCheck', { id })).value.name, 'shop');
 
+  // Another word than true or false would write, and what cannot be tried is not done.
+  for (const [path, dryRun, status] of [
+    [`/v1/checks/${id}`, 'yes', 400],
+    [`/v1/checks/${id}`, 'false', 202],
+  ] as const) {
+    const headers = { 'x-dry-run': dryRun, prefer: 'respond-async' };
+    assert.equal((await cp.api('DELETE', path, undefined, headers)).status, status);
+  }
+
   const { value: log } = await answerOf(client, 'listAuditLog', { limit: 100 });
   const noted = log.entries.map(({ operation }: { operation: string }) => operation);
   for (const operation of ['createURLMonitor', 'updateURLMonitor', 'deleteCheck', 'getCheck']) {
@@ -157,6 +166,12 @@ test('a long answer is cut to entries that fit, and says so', async () => {
   assert.ok(value.entries.length > 5 && JSON.stringify(value).length < maxAnswerLength + 500);
   const { value: snippets } = await answerOf(client, 'listSnippets');
   assert.equal(snippets[0].script, script, 'what fits is whole');
+  const { body: large } = await cp.api('POST', '/v1/snippets', {
+    ...{ name: 'larger', script: 'z'.repeat(60_000) },
+  });
+  const cut = await answerOf(client, 'getSnippet', { id: large.id });
+  assert.match(cut.value.cut, /do not write them back/);
+  assert.deepEqual(cut.beside, [], 'no etag with which it could be written back');
 });
 
 test('50 hostile calls: each is refused or does nothing, and nothing is written', async () => {
@@ -263,7 +278,10 @@ test('who has no key of the API gets nothing, and no page of another site gets a
     if (status === 401) assert.match(answer.challenge ?? '', /^Bearer/);
   }
   assert.match((await ask({ authorization })).text, /listChecks/, 'clients of the older protocol');
-  assert.equal((await ask({ authorization }, undefined, 'GET')).status, 405);
+  for (const method of ['GET', 'DELETE']) {
+    assert.equal((await ask({ authorization }, undefined, method)).status, 405);
+  }
+  assert.equal((await ask({ authorization }, [message, message])).status, 400, 'each counts');
   const tooLarge = await ask(
     { authorization },
     { ...message, params: { x: 'x'.repeat(2_000_000) } },

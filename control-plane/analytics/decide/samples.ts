@@ -55,6 +55,9 @@ export function measuredValue(result: StoredResult, base: string): number | null
 export type Group = string | number | null;
 
 /** The groups of a result, each with the part of the result that counts there. */
+/** As many as agents send. */
+const maxTests = 2_000;
+
 interface CountedTest {
   project: string;
   outcome: string;
@@ -65,17 +68,19 @@ interface CountedTest {
 
 /** The tests of a suite. What another version of an agent sent otherwise is left out. */
 function testsOf({ payload }: StoredResult): CountedTest[] {
-  return valuesAt(payload, ['tests', '*']).flatMap((test) => {
-    if (!isFields(test)) return [];
-    const { title, file, project, outcome, durationMs, retries } = test;
-    const isKnown = [title, file, project, outcome].every((each) => typeof each === 'string');
-    if (!isKnown || typeof durationMs !== 'number' || typeof retries !== 'number') return [];
-    const named = { title, file, project } as Pick<ScriptTest, 'title' | 'file' | 'project'>;
-    const { project: of } = named;
-    return [
-      { project: of, outcome: outcome as string, durationMs, retries, name: nameOfTest(named) },
-    ];
-  });
+  return valuesAt(payload, ['tests', '*'])
+    .slice(0, maxTests)
+    .flatMap((test) => {
+      if (!isFields(test)) return [];
+      const { title, file, project, outcome, durationMs, retries } = test;
+      const isKnown = [title, file, project, outcome].every((each) => typeof each === 'string');
+      if (!isKnown || typeof durationMs !== 'number' || typeof retries !== 'number') return [];
+      const named = { title, file, project } as Pick<ScriptTest, 'title' | 'file' | 'project'>;
+      const { project: of } = named;
+      return [
+        { project: of, outcome: outcome as string, durationMs, retries, name: nameOfTest(named) },
+      ];
+    });
 }
 
 /** Results of parts of a suite, with the numbers of its tests. */

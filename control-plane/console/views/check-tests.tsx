@@ -39,8 +39,8 @@ function Runs({ test: { recent } }: { test: Test }) {
         role="img"
         aria-label={`${count(recent.length, 'run')}, ${failed} failed, ${flaky} flaky`}
       >
-        {recent.toReversed().map(({ at, outcome }) => (
-          <i key={at} class={outcomes[outcome][0]} title={`${at}: ${outcomes[outcome][1]}`} />
+        {recent.toReversed().map(({ at, outcome }, index) => (
+          <i key={index} class={outcomes[outcome][0]} title={`${at}: ${outcomes[outcome][1]}`} />
         ))}
       </div>
     </div>
@@ -57,7 +57,8 @@ function Hold({
   until: string | null;
   change: (of: (known: Quarantine) => Quarantine) => () => Promise<void>;
 }) {
-  const others = (known: Quarantine) => known.filter((each) => each.test !== test);
+  const others = (known: Quarantine) =>
+    known.filter((each) => each.test !== test && Date.parse(each.until) > Date.now());
   if (until !== null) {
     return (
       <>
