@@ -252,10 +252,7 @@ export async function openSession(
       const check = scheduler.find(checkId);
       if (signedWork === null || check === undefined) return signedWork === null;
       const where = { location: session.location ?? '', environmentUrl: null, source: null };
-      return signedWork.admit({ check, ...where }).then(
-        () => true,
-        () => false,
-      );
+      return signedWork.allows({ check, ...where });
     },
     store: (entry) => outbox.put(entry),
     seen: outbox.seenCertificates(),

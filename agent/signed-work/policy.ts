@@ -15,11 +15,26 @@ const fingerprint = text
   .transform((given) => given.replaceAll(':', '').toUpperCase())
   .pipe(z.string().regex(/^[0-9A-F]{64}$/, 'must be a SHA-256 in hex'));
 
+/** `host:port` of a proxy, by which the policy names it. */
+export function addressOfProxy(url: string): string | null {
+  if (!URL.canParse(url)) return null;
+  const { hostname, port, protocol } = new URL(url);
+  const usual = protocol === 'https:' ? '443' : '80';
+  return `${hostname.toLowerCase()}:${port === '' ? usual : port}`;
+}
+
+const proxy = text
+  .regex(/^[^/@]+:\d+$/, 'must be host:port')
+  .transform((given) => addressOfProxy(`http://${given}`) ?? given);
+
 const schema = z.strictObject({
   keys: z
     .array(z.strictObject({ name: text, key: text }))
     .min(1)
     .max(maxEntries),
+  /** Of this agent. Absent: what the control plane says. */
+  location: text.optional(),
+  accountId: text.optional(),
   /** In the notation of NO_PROXY. Absent: whatever is signed. */
   targets: texts
     .refine((entries) => entriesOfNoHost(entries.join(',')).length === 0, {
@@ -30,7 +45,7 @@ const schema = z.strictObject({
   /** Names of secret variables. Absent: whatever is signed. */
   secrets: texts.optional(),
   /** `host:port` of the proxies that a location may have. */
-  proxies: texts.default([]),
+  proxies: z.array(proxy).max(maxEntries).default([]),
   /** Of client certificates, and of authorities that come with them. */
   certificates: z.array(fingerprint).max(maxEntries).default([]),
   /** Signatures with a lower version are too old. */

@@ -3,6 +3,8 @@
  * refused all the same. A version is remembered before it runs.
  *
  *   line   JSON: [id of the check, version, SHA-256 of what was signed]
+ *
+ * A line begins with its line break: after a full disk the next one is not glued to what was written of the last.
  */
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +20,7 @@ interface Seen {
 }
 
 const lineOf = (checkId: string, { version, digest }: Seen): string =>
-  `${JSON.stringify([checkId, version, digest])}\n`;
+  `\n${JSON.stringify([checkId, version, digest])}`;
 
 /** What a crash left of a line says nothing, and its version had not run. */
 function parsed(text: string): z.output<typeof line> | null {
@@ -48,7 +50,7 @@ export class SeenVersions {
         );
       }
     }
-    const lines = content.split('\n').slice(0, -1);
+    const lines = content.split('\n').filter((text) => text !== '');
     for (const text of lines) {
       const [checkId, version, digest] = parsed(text) ?? [];
       if (checkId === undefined || version === undefined || digest === undefined) continue;
@@ -56,9 +58,7 @@ export class SeenVersions {
         this.#seen.set(checkId, { version, digest });
       }
     }
-    if (lines.length > 2 * this.#seen.size || (content !== '' && !content.endsWith('\n'))) {
-      this.#writeAnew();
-    }
+    if (lines.length > 2 * this.#seen.size) this.#writeAnew();
   }
 
   #writeAnew(): void {

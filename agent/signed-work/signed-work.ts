@@ -16,9 +16,12 @@ import { readsVariables, signedPartOf } from '@monitor/shared/signed-work/signed
 import { readSshSignature, SshProblem } from '@monitor/shared/signed-work/ssh-signature.ts';
 import type { Logger } from 'pino';
 import { AgentError } from '../errors.ts';
-import { PolicyProblem, readPolicy, type Policy } from './policy.ts';
+import { addressOfProxy, PolicyProblem, readPolicy, type Policy } from './policy.ts';
 import { SeenVersions } from './seen-versions.ts';
 import { targetAddressOf } from './target-address.ts';
+
+/** Between two tries to read a policy that has not changed. */
+const minPauseMs = 1_000;
 
 const refused = (reason: string, cause?: unknown): AgentError =>
   new AgentError('WORK_REFUSED', `this agent runs only signed work: ${reason}`, { cause });
@@ -104,8 +107,8 @@ function refuseTarget(check: AssignedCheck, { targets }: Policy): void {
 
 function refuseProxy({ proxyUrl }: AssignedCheck, { proxies }: Policy): void {
   if (proxyUrl === null) return;
-  const host = URL.canParse(proxyUrl) ? new URL(proxyUrl).host : 'that it cannot read';
-  if (!proxies.includes(host)) throw refused(`the policy does not name the proxy ${host}`);
+  const address = addressOfProxy(proxyUrl) ?? 'that it cannot read';
+  if (!proxies.includes(address)) throw refused(`the policy does not name the proxy ${address}`);
 }
 
 const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
@@ -152,10 +155,22 @@ function isAllowed(allowed: readonly string[] | undefined, name: string): boolea
   return allowed?.includes(name) ?? true;
 }
 
-/** Changes when the file is replaced, written or removed. */
+/** Changes when the file is replaced, written or removed. Null for one that cannot be looked at. */
 function stampOf(file: string): string | null {
-  const { ino, size, mtimeMs, ctimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {};
-  return ino === undefined ? null : [ino, size, mtimeMs, ctimeMs].join();
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(file);
+    return [ino, size, mtimeMs, ctimeMs].join();
+  } catch {
+    return null;
+  }
+}
+
+interface PolicyRead {
+  stamp: string | null;
+  read: Promise<Policy>;
+  at: number;
+  /** It failed for a reason that may pass, such as too many open files. */
+  isWorthAnother: boolean;
 }
 
 export interface SignedWorkOptions {
@@ -171,7 +186,7 @@ export class SignedWork {
   readonly #options: SignedWorkOptions;
   readonly #seen: SeenVersions;
   readonly #verified = new WeakMap<AssignedCheck, Verified>();
-  #policy: { stamp: string | null; read: Promise<Policy> };
+  #policy: PolicyRead;
   #refusals = { count: 0, lastAt: 0 };
 
   private constructor(options: SignedWorkOptions) {
@@ -199,28 +214,33 @@ export class SignedWork {
     return opened;
   }
 
-  #read() {
-    const { file, logger } = this.#options;
+  #read(): PolicyRead {
+    const { file, logger, clock } = this.#options;
     // Before it is read: what comes between the two is read again.
     const stamp = stampOf(file);
     const read = readPolicy(file);
+    const current = { stamp, read, at: clock.now(), isWorthAnother: false };
     read.then(
       ({ keys }) => {
         logger.info({ keys: [...keys.values()] }, 'only work runs that one of these keys signed');
       },
       (error: unknown) => {
+        current.isWorthAnother = stamp !== null && !(error instanceof PolicyProblem);
         logger.error(
           { err: error },
           'the policy for signed work cannot be read, all work is refused',
         );
       },
     );
-    return { stamp, read };
+    return current;
   }
 
   async #current(): Promise<Policy> {
-    const { file } = this.#options;
-    if (stampOf(file) !== this.#policy.stamp) this.#policy = this.#read();
+    const { file, clock } = this.#options;
+    const { stamp, at, isWorthAnother } = this.#policy;
+    // The clock may be set back.
+    const isDue = isWorthAnother && Math.abs(clock.now() - at) >= minPauseMs;
+    if (isDue || stampOf(file) !== stamp) this.#policy = this.#read();
     try {
       return await this.#policy.read;
     } catch (error) {
@@ -253,6 +273,14 @@ export class SignedWork {
     }
   }
 
+  /** Whether the check may run, for work that is no run. */
+  allows(work: Work): Promise<boolean> {
+    return this.#admit(work).then(
+      () => true,
+      () => false,
+    );
+  }
+
   async #admit({ check: given, location, environmentUrl, source }: Work): Promise<AssignedCheck> {
     const policy = await this.#current();
     if (environmentUrl !== null) {
@@ -260,6 +288,12 @@ export class SignedWork {
     }
     if (source !== null && !sources.has(source)) {
       throw refused('the run has a source that this version does not know');
+    }
+    if (policy.location !== undefined && location !== policy.location) {
+      throw refused(`it is of ${policy.location} by its policy, and not of ${location}`);
+    }
+    if (policy.accountId !== undefined && given.accountId !== policy.accountId) {
+      throw refused('the check is of another account than its policy names');
     }
     const known = this.#verified.get(given);
     const verified = known?.policy === policy ? known : await this.#verify(given, policy);

@@ -29,7 +29,7 @@ const minSleepMs = 1_000;
 
 interface Watched {
   key: string;
-  /** By check. Those of one server differ in client certificates and proxies; the newest is asked. */
+  /** By check. Those of one server differ in client certificates and proxies; the newest that may be followed is asked. */
   questions: Map<string, CertificateQuestion>;
   dueAt: number;
   failures: number;
@@ -172,19 +172,26 @@ export class CertificateWatch {
     this.#sleep();
   }
 
+  /** The newest that may be asked. */
+  async #questionOf({ questions }: Watched): Promise<CertificateQuestion | null> {
+    for (const [checkId, question] of [...questions].reverse()) {
+      if ((await this.#options.mayFollow?.(checkId)) !== false) return question;
+    }
+    return null;
+  }
+
   async #look(watched: Watched): Promise<void> {
     const { clock, read, logger } = this.#options;
-    const [checkId, question] = [...watched.questions].at(-1) ?? [];
-    if (checkId === undefined || question === undefined) return;
     let reading: CertificateReading;
     try {
-      if ((await this.#options.mayFollow?.(checkId)) === false) throw new Error('it is not signed');
+      const question = await this.#questionOf(watched);
+      if (question === null) throw new Error('none of its checks is signed');
       reading = await read(question, { clock, signal: this.#stopping.signal });
     } catch (error) {
       watched.dueAt = clock.now() + Math.min(hourMs, firstRetryMs * 2 ** watched.failures);
       watched.failures += 1;
       const err = this.#options.isEncrypted?.() === true ? undefined : error;
-      logger.debug({ err, host: question.host }, 'certificate not seen');
+      logger.debug({ err, server: watched.key }, 'certificate not seen');
       return;
     }
     watched.failures = 0;

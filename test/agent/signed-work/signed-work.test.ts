@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import test from 'node:test';
 import {
   assignedCheck as schema,
@@ -65,10 +68,11 @@ async function open(
   };
   write(policy);
   before(folder.path);
-  const options = { file, directory: folder.path, clock: { now: () => 7 }, logger: silent };
+  const clock = { at: 7, now: () => clock.at };
+  const options = { file, directory: folder.path, clock, logger: silent };
   const start = () => SignedWork.open(options);
   return {
-    ...{ folder, anna, file, write, start, signedWork: await start() },
+    ...{ folder, anna, file, write, start, clock, signedWork: await start() },
     [Symbol.dispose]() {
       folder[Symbol.dispose]();
     },
@@ -261,6 +265,9 @@ test('a signature of another check, key, place or namespace, or none, is refused
   assert.match((await refusal(signedWork, signed, 'here', null, '$(id)')) ?? '', /source that/);
   assert.equal(await refusal(signedWork, signed, 'here', null, 'TRIGGER_API'), null);
   assert.equal(await refusal(signedWork, signed), null);
+  // What is no run is not counted.
+  const allowed = [signed, bare].map((one) => signedWork.allows(work(one)));
+  assert.deepEqual(await Promise.all(allowed), [true, false]);
   assert.match(signedWork.remarks['signedWork'] ?? '', /12 runs were refused/);
 });
 
@@ -278,13 +285,24 @@ test('an older version is refused once a newer one was seen, also after a restar
     /a newer one of this check was seen/,
   );
   const file = join(folder.path, 'signed-versions.jsonl');
-  writeFileSync(file, '["torn', { flag: 'a' });
+  const tear = (): void => {
+    writeFileSync(file, '\n["torn', { flag: 'a' });
+  };
+  tear();
   for (let restart = 0; restart < 2; restart += 1) {
     const again = await stage.start();
     assert.notEqual(await refusal(again, first), null);
     assert.notEqual(await refusal(again, twin), null);
     assert.equal(await refusal(again, second), null);
   }
+  // The disk was full for an instant, and the agent went on.
+  const full = await stage.start();
+  tear();
+  const third = await signedCheck(check, anna, { version: 3 });
+  assert.equal(await refusal(full, third), null);
+  const after = await stage.start();
+  assert.notEqual(await refusal(after, second), null);
+  assert.equal(await refusal(after, third), null);
 });
 
 test('the policy limits targets, types, secrets, proxies, certificates and the age of signatures', async () => {
@@ -301,6 +319,7 @@ test('the policy limits targets, types, secrets, proxies, certificates and the a
   };
   const templated = await signedCheck({ ...api, definition: { ...api.definition, request } }, anna);
   const proxied = { ...url, proxyUrl: 'http://user:password@proxy.example:3128' };
+  const usual = { ...url, proxyUrl: 'https://Proxy.example:443' };
   const certificates = [{ host: 'a', ca: null, passphrase: null, ...pair }];
   const mutual = { ...url, clientCertificates: certificates };
   const cases: [policy: Record<string, unknown>, AssignedCheck, RegExp | null][] = [
@@ -315,6 +334,12 @@ test('the policy limits targets, types, secrets, proxies, certificates and the a
     [{ secrets: [] }, browser, /does not allow the secret PASSWORD/],
     [{ proxies: ['proxy.example:3128'] }, proxied, null],
     [{}, proxied, /does not name the proxy proxy.example:3128/],
+    [{ proxies: ['PROXY.example:443'] }, usual, null],
+    [{ proxies: ['proxy.example:80'] }, usual, /does not name the proxy proxy.example:443/],
+    [{ location: 'here' }, url, null],
+    [{ location: 'there' }, url, /is of there by its policy, and not of here/],
+    [{ accountId: url.accountId }, url, null],
+    [{ accountId: 'another' }, url, /of another account/],
     [{ certificates: [fingerprint256] }, mutual, null],
     [{}, mutual, /does not name the client certificate for a/],
     [{ notBefore: '2026-10-31T00:00:00Z' }, url, null],
@@ -357,11 +382,60 @@ test('a policy that cannot be read refuses everything until it can, and one with
     [{ keys: [{ name: 'x', key: 'ssh-dss AAAA' }] }, /the key "x" must be a line/],
     [{ targets: ['https://a.example'] }, /must be names/],
     [{ certificates: ['abc'] }, /must be a SHA-256/],
+    [{ proxies: ['http://proxy.example:3128'] }, /must be host:port/],
   ];
   for (const [policy, reason] of problems) {
     stage.write(policy);
     await assert.rejects(stage.start(), { code: 'CONFIG_INVALID', message: reason });
   }
-  rmSync(file);
-  assert.match((await refusal(await stage.start(), check)) ?? '', /it refuses everything/);
+  for (const spoil of [
+    () => {},
+    () => {
+      symlinkSync(file, file);
+    },
+  ]) {
+    rmSync(file, { force: true });
+    spoil();
+    assert.match((await refusal(await stage.start(), check)) ?? '', /it refuses everything/);
+  }
 });
+
+test('a policy that cannot be read for an instant is read again at most once a second', async () => {
+  using stage = await open();
+  const { anna, signedWork, clock } = stage;
+  const check = await signedCheck(fullCheck('URL'), anna);
+  await using limit = await limitOfOpenFiles();
+  stage.write({ checkTypes: ['URL'] });
+  await limit.set(0);
+  const refusals = [await refusal(signedWork, check)];
+  await limit.set(null);
+  for (const passed of [999, 1]) {
+    clock.at += passed;
+    refusals.push(await refusal(signedWork, check));
+  }
+  assert.deepEqual(
+    refusals.map((said) => said !== null),
+    [true, true, false],
+  );
+});
+
+/** Limits what this process may open; null is the limit that it had. */
+async function limitOfOpenFiles() {
+  const before = process.report.getReport() as { userLimits: { open_files: { soft: number } } };
+  const { soft } = before.userLimits.open_files;
+  const script = `while read limit; do prlimit --pid ${process.pid} --nofile=$limit: && echo done; done`;
+  const shell = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const said = createInterface({ input: shell.stdout })[Symbol.asyncIterator]();
+  const set = async (to: number | null): Promise<void> => {
+    shell.stdin.write(`${to ?? soft}\n`);
+    assert.deepEqual(await said.next(), { value: 'done', done: false });
+  };
+  return {
+    set,
+    async [Symbol.asyncDispose]() {
+      await set(null);
+      shell.stdin.end();
+      await once(shell, 'exit');
+    },
+  };
+}

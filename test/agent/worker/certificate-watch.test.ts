@@ -37,12 +37,14 @@ function setUp(
   answer: (question: CertificateQuestion) => Promise<CertificateReading> = () =>
     Promise.resolve(reading),
   seen: readonly SeenCertificate[] = [],
+  mayFollow: (checkId: string) => boolean = () => true,
 ) {
   const clock = new TestClock(start);
   const looks: Look[] = [];
   const stored: OutboxEntry[] = [];
   const watch = new CertificateWatch({
     ...{ clock, seen, logger },
+    mayFollow: (checkId) => Promise.resolve(mayFollow(checkId)),
     read: (question) => {
       looks.push({ host: question.host, at: clock.now() });
       return answer(question);
@@ -95,6 +97,34 @@ test('the client certificate of a check that is gone is not shown any more', asy
   watch.change([], [other.id]);
   await pass(2 * hour, 10_000);
   assert.deepEqual([shown[0], shown.at(-1), shown.length > 1], ['cert', undefined, true]);
+});
+
+test('a check that must not be followed asks nothing, and leaves the certificate to the others of its server', async () => {
+  const [own, foreign] = [
+    check('a.example'),
+    check('a.example', {
+      clientCertificates: [
+        { host: 'a.example', cert: 'cert', key: 'key', passphrase: null, ca: null },
+      ],
+    }),
+  ];
+  for (const [watched, asked] of [
+    [[own, foreign], [null]],
+    [[foreign], []],
+  ] as const) {
+    const shown: unknown[] = [];
+    const { watch, pass } = setUp(
+      ({ clientCertificate }) => {
+        shown.push(clientCertificate);
+        return Promise.resolve(reading);
+      },
+      [],
+      (id) => id !== foreign.id,
+    );
+    watch.watch(watched);
+    await pass(35_000);
+    assert.deepEqual(shown, asked);
+  }
 });
 
 test('each server is looked at soon and then once an hour, at a moment of its own', async () => {
