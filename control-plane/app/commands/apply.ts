@@ -13,7 +13,7 @@ Examples:
   control-plane apply monitoring --yes --adopt takes over what has the same name
                                                and belongs to no project
   control-plane apply monitoring --yes --sign-with ~/.ssh/id_ed25519
-                                               for agents that run only signed work
+                                               for agents that want signed work
 
 The key is in CONTROL_PLANE_API_KEY.
 `;
