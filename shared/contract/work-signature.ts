@@ -9,7 +9,7 @@ export const maxSignatureVersion = 253_402_300_799_999;
 
 export const workSignature = z
   .object({
-    version: z.int().min(1).meta({
+    version: z.int().min(1).max(maxSignatureVersion).meta({
       description:
         'Grows with every signature of the check, usually the time in milliseconds: agents refuse one that is lower than the last they have seen',
       example: 1_796_083_200_000,

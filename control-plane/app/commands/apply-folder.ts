@@ -71,23 +71,27 @@ export async function apply(folder: string, options: ApplyOptions): Promise<void
   const isApplied = options.yes === true && options.dryRun !== true;
   const what = `apply ${folder}`;
   const how = { preserveResources: options.keep === true, adopt: options.adopt === true };
-  const deploy = (asked: ProjectBody, dryRun: boolean, isSigned = false) =>
+  const deploy = (project: ProjectBody, dryRun: boolean, isSigned = false) =>
     // A new check is signed once it has an id, and should not run before.
-    api.deploy(what, asked, dryRun, { ...how, ...(isSigned && { scheduleOnDeploy: false }) });
+    api.deploy(what, project, dryRun, { ...how, ...(isSigned && { scheduleOnDeploy: false }) });
   const signer =
     options.signWith === undefined || !isApplied
       ? null
       : await Signer.open(api, what, body, options.signWith);
-  const signed = (await signer?.signKnown(body, (asked) => deploy(asked, true))) ?? body;
-  const change = await deploy(signed, !isApplied, signer !== null);
-  const count = (await signer?.signNew(change)) ?? 0;
+  const asked = (await signer?.signKnown(body, (each) => deploy(each, true))) ?? body;
+  const change = await deploy(asked, !isApplied, signer !== null);
+  if (options.json !== true) {
+    show(change);
+    if (change.diff.length === 0) note(isApplied ? 'nothing changed' : 'nothing would change');
+    else note(isApplied ? 'applied' : 'this is a plan: nothing was changed; --yes applies it');
+  }
+  const signed = await signer?.signNew(change);
   if (options.json === true) {
     const { warnings = [] } = change;
-    printJson({ isApplied, changes: change.diff, warnings, ...(signer && { signed: count }) });
-    return;
-  }
-  show(change);
-  if (change.diff.length === 0) note(isApplied ? 'nothing changed' : 'nothing would change');
-  else note(isApplied ? 'applied' : 'this is a plan: nothing was changed; --yes applies it');
-  if (signer !== null) note(`${count} checks are signed`);
+    printJson({
+      ...{ isApplied, changes: change.diff, warnings },
+      ...(signed && { signed: signed.count }),
+    });
+  } else if (signed !== undefined) note(`${signed.count} checks are signed`);
+  if (signed?.problem != null) throw signed.problem;
 }

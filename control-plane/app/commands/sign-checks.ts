@@ -26,7 +26,15 @@ const environmentOfKeygen = (): NodeJS.ProcessEnv =>
     ),
   );
 
-async function keygen(keyFile: string, args: readonly string[], input = ''): Promise<string> {
+const unchanged = '; nothing was changed';
+/** A version that is far ahead would keep all later signatures from being taken. */
+const maxAheadMs = 86_400_000;
+
+async function keygen(
+  keyFile: string,
+  args: readonly string[],
+  { input = '', ending = unchanged } = {},
+): Promise<string> {
   try {
     const running = run('ssh-keygen', [...args], { env: environmentOfKeygen() });
     // It may end without reading; its status says why.
@@ -35,7 +43,7 @@ async function keygen(keyFile: string, args: readonly string[], input = ''): Pro
   } catch (error) {
     const { stderr = '' } = error as { stderr?: string };
     const reason = stderr.trim() === '' ? describeFailure(error) : stderr.trim();
-    throw new OperatorError(`could not sign with ${keyFile}: ${reason}; nothing was changed`, {
+    throw new OperatorError(`could not sign with ${keyFile}: ${reason}${ending}`, {
       cause: error,
     });
   }
@@ -63,6 +71,8 @@ export class Signer {
   readonly #account: Account;
   /** That of the account, once it is known whether it has one. */
   #runtimeId: string | null | undefined;
+  /** Of what it says when it fails. */
+  #ending = unchanged;
 
   private constructor(
     api: AccountApi,
@@ -90,7 +100,7 @@ export class Signer {
       return new Signer(api, what, { ...key, account }, workToSign(body));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      throw new OperatorError(`could not ${what}: ${error.message}; nothing was changed`);
+      throw new OperatorError(`could not ${what}: ${error.message}${unchanged}`);
     }
   }
 
@@ -131,10 +141,18 @@ export class Signer {
   }
 
   async #sign(check: CheckToSign, id: string, above = 0): Promise<WorkSignature> {
-    const version = Math.max(Date.now(), above + 1);
+    const now = Date.now();
+    if (above >= now + maxAheadMs) {
+      throw new OperatorError(
+        `could not ${this.#what}: the control plane says that check "${check.logicalId}" has a signature with the version ${above}, which is more than a day from now; correct the clock of this machine, or sign the check by hand if the version is right${this.#ending}`,
+      );
+    }
+    const version = Math.max(now, above + 1);
     const text = await this.#textOf(check, id, { version });
     const args = ['-q', '-Y', 'sign', '-n', signatureNamespace, '-f', this.#keyFile];
-    const value = await keygen(this.#keyFile, args, text);
+    const value = await keygen(this.#keyFile, args, {
+      ...{ input: text, ending: this.#ending },
+    });
     return { version, variables: check.variables, value };
   }
 
@@ -180,21 +198,48 @@ export class Signer {
     };
   }
 
-  /** Signs what was made, and says what agents will refuse all the same. Gives how many are signed. */
-  async signNew({ diff }: ProjectChange): Promise<number> {
-    for (const { action, logicalId, type, physicalId } of diff) {
-      const check = this.#checks.get(logicalId);
-      if (action !== 'CREATE' || type !== 'check' || check === undefined) continue;
-      const id = String(physicalId);
-      await this.#api.sign(this.#what, check.type, id, await this.#sign(check, id));
-      this.#signed.set(logicalId, id);
-    }
+  async #warnOfOthers(): Promise<void> {
     for (const [logicalId, id] of this.#signed) {
       if ((await this.#api.signedPart(this.#what, id)).state === 'VALID') continue;
       note(
         `warning: check "${logicalId}": the control plane has something else than these files, such as a snippet or a variable of the same name; agents that run only signed work refuse it`,
       );
     }
-    return this.#signed.size;
+  }
+
+  /**
+   * Signs what was made, and says what agents will refuse all the same. Gives how many are signed, and why others are
+   * not.
+   */
+  async signNew({
+    diff,
+  }: ProjectChange): Promise<{ count: number; problem: OperatorError | null }> {
+    this.#ending = '';
+    const made = diff.flatMap(({ action, logicalId, type, physicalId }) => {
+      const check = this.#checks.get(logicalId);
+      if (action !== 'CREATE' || type !== 'check' || check === undefined) return [];
+      return [{ check, id: String(physicalId) }];
+    });
+    const unsigned = new Set(made.map(({ check }) => check.logicalId));
+    for (const name of this.#checks.keys()) {
+      if (this.#signed.has(name) || unsigned.has(name)) continue;
+      note(
+        `warning: check "${name}" is not signed: the control plane says neither that it made nor that it changed it`,
+      );
+    }
+    try {
+      for (const { check, id } of made) {
+        await this.#api.sign(this.#what, check.type, id, await this.#sign(check, id));
+        this.#signed.set(check.logicalId, id);
+        unsigned.delete(check.logicalId);
+      }
+      await this.#warnOfOthers();
+      return { count: this.#signed.size, problem: null };
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      const names = unsigned.size === 0 ? '' : `; not signed: ${[...unsigned].join(', ')}`;
+      const text = `${error.message}; the change was made${names}. Apply again to sign what is missing`;
+      return { count: this.#signed.size, problem: new OperatorError(text, { cause: error }) };
+    }
   }
 }

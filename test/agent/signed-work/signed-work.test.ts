@@ -28,13 +28,14 @@ import { makeSigningKey, signedCheck } from '../../support/signing.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 const bundle = `bundles/${'a'.repeat(64)}.tgz`;
+const quarantinedTests = [{ test: 'a.spec.ts › pays', until: '2030-01-31T00:00:00Z' }];
 const certificateTarget = { host: 'a.example', port: 443, servername: 'a.example' };
 
 /** A check of a type with everything that it can have. */
 function fullCheck(name: string): AssignedCheck {
   const type = findAgentType(name);
   assert.ok(type !== undefined);
-  const own = name === 'PLAYWRIGHT' ? { codeBundlePath: bundle } : {};
+  const own = name === 'PLAYWRIGHT' ? { codeBundlePath: bundle, quarantinedTests } : {};
   const dependencies = [{ path: 'lib.js', content: 'export {}' }];
   const { create } = type;
   const body = create.parse({
@@ -193,13 +194,15 @@ function isRunAlike(changed: AssignedCheck, check: AssignedCheck): boolean {
   const type = findAgentType(changed.type);
   if (type === undefined || changed.type !== check.type) return false;
   const facts = (one: AssignedCheck) => {
-    const definition = definitionSchemaOf(type).safeParse(one.definition);
+    const { data } = definitionSchemaOf(type).safeParse(one.definition);
+    // Only the verdict depends on it.
+    const definition = data && { ...data, quarantinedTests: null };
     const variables = one.environment.filter(({ key }) =>
       check.environment.some((known) => known.key === key),
     );
     return {
       ...{ id: one.id, accountId: one.accountId, name: one.name, runtimeId: one.runtimeId },
-      ...{ locations: [...new Set(one.locations)], definition: definition.data ?? NaN },
+      ...{ locations: [...new Set(one.locations)], definition: definition ?? NaN },
       ...{ setup: one.setupScripts, teardown: one.teardownScripts, snippets: one.snippets },
       certificateTarget: one.certificateTarget,
       // The value of a secret is the control plane's.

@@ -1,8 +1,12 @@
 /** `apply --sign-with`: what is signed from files is what agents get, and they take it. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import test from 'node:test';
 import {
   protocolVersion,
@@ -125,6 +129,15 @@ test('what apply signs is let through by agents, for checks of each type, and si
     const { environment } = await signedWork.admit(asWork(check));
     assert.ok(!environment.some(({ key }) => key === 'NODE_OPTIONS'));
   }
+  // Nor are tests in quarantine, which people name in the console.
+  const suite = checks.find(({ type }) => type === 'PLAYWRIGHT');
+  const quarantinedTests = [{ test: 'a › b', until: '2099-01-31T00:00:00Z' }];
+  const path = `/v1/checks/playwright/${suite?.id}`;
+  assert.equal((await cp.api('PUT', path, { quarantinedTests })).status, 200);
+  const quarantined = (await assigned()).find(({ id }) => id === suite?.id);
+  assert.ok(quarantined !== undefined);
+  const { definition } = await signedWork.admit(asWork(quarantined));
+  assert.deepEqual(definition['quarantinedTests'], quarantinedTests);
   assert.deepEqual(await apply(), { ...first, changes: [] });
 
   const api = join(files, 'checks', 'api.yaml');
@@ -185,4 +198,77 @@ test('a key in an agent signs, and what depends on more than the files is refuse
   } finally {
     process.kill(pid);
   }
+});
+
+/** A control plane that says nothing of one check. */
+async function hiding(url: string, hidden: string) {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const { authorization = '', 'content-type': type = '' } = request.headers;
+      const { method = 'GET' } = request;
+      const answer = await fetch(`${url}${request.url}`, {
+        ...{ method, headers: { authorization, ...(type !== '' && { 'content-type': type }) } },
+        ...(method !== 'GET' && { body: await buffer(request) }),
+      });
+      const said: unknown = JSON.parse(await answer.text(), (name, value: unknown) =>
+        name === 'diff' && Array.isArray(value)
+          ? value.filter(({ logicalId }) => logicalId !== hidden)
+          : value,
+      );
+      response.writeHead(answer.status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(said));
+    })();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+test('what is not signed in the end is said after what was changed', async () => {
+  await using stage = await setUp();
+  const { files, folder, cp } = stage;
+  const anna = makeSigningKey(folder.path);
+  const operator = stage.operator();
+  const publicKey = join(folder.path, 'alone.pub');
+  writeFileSync(publicKey, anna.publicKey);
+  const unable = ['apply', files, '--yes', '--sign-with', publicKey];
+  const { code, out, error } = await operator.run(...unable);
+  assert.equal(code, 1);
+  assert.match(out, /\+ create\s+check\s+api/);
+  assert.match(error, /could not sign with .*; the change was made; not signed: .*\bapi\b/);
+  assert.doesNotMatch(error, /nothing was changed/);
+  assert.match(await operator.refused(1, ...unable), /could not sign with .*; nothing was changed/);
+
+  await using liar = await hiding(cp.url, 'api');
+  const sign = ['apply', files, '--yes', '--sign-with', anna.file];
+  const lied = await operator.run(...sign, '--url', liar.url);
+  assert.equal(lied.code, 0, lied.error);
+  assert.match(lied.error, /warning: check "api" is not signed: the control plane says neither/);
+  assert.equal(lied.error.match(/is not signed/g)?.length, 1);
+  const honest = await operator.run(...sign);
+  assert.doesNotMatch(honest.error, /warning/);
+
+  const { body: checks } = await cp.api('GET', '/v1/checks?limit=100');
+  const { id } = (checks as { id: string; checkType: string }[]).find(
+    ({ checkType }) => checkType === 'API',
+  ) ?? { id: '' };
+  for (const [days, expected] of [
+    [0.9, /checks are signed/],
+    [1.1, /check "api" has a signature with the version \d+, which is more than a day from now/],
+  ] as const) {
+    const version = Math.round(Date.now() + days * 86_400_000);
+    const signature = { version, variables: [], value: 'none' };
+    const { status } = await cp.api('PUT', `/v1/checks/api/${id}`, { signature });
+    assert.equal(status, 200);
+    assert.match((await operator.run(...sign)).error, expected);
+  }
+  const signature = { version: 253_402_300_800_000, variables: [], value: 'none' };
+  assert.equal((await cp.api('PUT', `/v1/checks/api/${id}`, { signature })).status, 400);
 });
