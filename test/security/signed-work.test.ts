@@ -1,3 +1,4 @@
+// Own process: it starts agents, and waits for what they ask.
 /** A control plane that lies to an agent which runs only signed work: the agent is a process of its own. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
