@@ -11,7 +11,7 @@ export async function readModules(path: string | undefined): Promise<Modules> {
   if (path === undefined) return parseModules(commonModules);
   try {
     const text = readFileSync(path, 'utf8');
-    const { parse } = await import('yaml');
+    const { parseYaml: parse } = await import('../read-yaml.ts');
     return parseModules(parse(text));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

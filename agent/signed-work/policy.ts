@@ -81,7 +81,7 @@ async function keysOf(
 
 /** Throws a PolicyProblem. */
 export async function parsePolicy(content: string): Promise<Policy> {
-  const { parse } = await import('yaml');
+  const { parseYaml: parse } = await import('../read-yaml.ts');
   let given: unknown;
   try {
     given = parse(content, { maxAliasCount: 0 });
