@@ -1,2 +1,2 @@
-/** Loaded when a file is read. A bundle gives a package of the older kind no names where it is imported later itself. */
+/** Import it dynamically, not `yaml` itself: in a bundle a CommonJS package has only a default export then. */
 export { parse as parseYaml } from 'yaml';

@@ -2,6 +2,7 @@
 import type { AgentConfig } from '../config.ts';
 import { parseHttpProxy, type HttpProxy } from '../net/http/proxy.ts';
 import { parseNoProxy } from './no-proxy.ts';
+import { bareHost, portOf } from '../net/url-address.ts';
 
 export type ProxySettings = Partial<
   Pick<AgentConfig, 'HTTPS_PROXY' | 'HTTP_PROXY' | 'ALL_PROXY' | 'NO_PROXY'>
@@ -21,13 +22,8 @@ export interface Destination {
 
 /** Host and port of a URL or origin. */
 export function destinationOf(address: string | URL): Destination {
-  const { protocol, hostname, port } = new URL(address);
-  const usual = protocol === 'https:' ? 443 : 80;
-  return {
-    protocol,
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: port === '' ? usual : Number(port),
-  };
+  const url = new URL(address);
+  return { protocol: url.protocol, host: bareHost(url.hostname), port: portOf(url) };
 }
 
 /** Gives for each destination its proxy, or null for a direct connection. */

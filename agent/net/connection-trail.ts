@@ -9,6 +9,7 @@ import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { NetworkDiagnostics } from '@monitor/shared/contract/check-result.ts';
 import type { Flow } from './capture/packet-capture.ts';
 import type { Address } from './dns/resolve.ts';
+import { bareHost } from './url-address.ts';
 
 type TrailEvent = NetworkDiagnostics['events'][number];
 
@@ -51,7 +52,7 @@ export class ConnectionTrail {
     this.#local = null;
     if ('failure' in resolution) {
       this.add('resolve', `${host} has no address: ${resolution.failure.code}`);
-    } else if (resolution.address.address !== host.replace(/^\[|\]$/g, '')) {
+    } else if (resolution.address.address !== bareHost(host)) {
       this.add('resolve', `${host} is ${resolution.address.address}`);
     }
   }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
+import { bareHost } from './url-address.ts';
 
 export const otherFamily = (family: IpFamily): IpFamily => (family === 'IPv6' ? 'IPv4' : 'IPv6');
 
@@ -38,7 +39,7 @@ export function usableFamily(
   host: string,
   log: (message: string) => void,
 ): IpFamily {
-  const isAddress = isIP(host.replace(/^\[|\]$/g, '')) !== 0;
+  const isAddress = isIP(bareHost(host)) !== 0;
   if (isAddress || enabledFamilies().has(wanted)) return wanted;
   const other = otherFamily(wanted);
   log(`${wanted} is disabled on this machine, falling back to ${other}`);

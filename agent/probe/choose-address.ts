@@ -4,6 +4,7 @@ import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { resolveByOs, type Address } from '../net/dns/resolve.ts';
 import { reportAddress, type ProbeReport } from './report.ts';
+import { bareHost } from '../net/url-address.ts';
 
 interface Addressing {
   preferred_ip_protocol: 'ip4' | 'ip6';
@@ -20,7 +21,7 @@ export async function chooseAddress(
   report: ProbeReport,
 ): Promise<{ address: Address | null; lookupMs: number }> {
   const begunAt = clock.monotonic();
-  const bare = host.replace(/^\[|\]$/g, '');
+  const bare = bareHost(host);
   const wanted: IpFamily = preferred === 'ip6' ? 'IPv6' : 'IPv4';
   const literal = { 0: null, 4: 'IPv4', 6: 'IPv6' }[isIP(bare)] as IpFamily | null;
   const families =

@@ -11,8 +11,8 @@ export async function readModules(path: string | undefined): Promise<Modules> {
   if (path === undefined) return parseModules(commonModules);
   try {
     const text = readFileSync(path, 'utf8');
-    const { parseYaml: parse } = await import('../read-yaml.ts');
-    return parseModules(parse(text));
+    const { parseYaml } = await import('../read-yaml.ts');
+    return parseModules(parseYaml(text));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new AgentError(

@@ -5,6 +5,7 @@ import { fingerprintOf, SshProblem } from '@monitor/shared/signed-work/ssh-signa
 import { z } from 'zod';
 import { parseNoProxy } from '../link/no-proxy.ts';
 import { entriesOfNoHost } from '../misspelt-settings.ts';
+import { portOf } from '../net/url-address.ts';
 
 const maxPolicyBytes = 1_048_576;
 const maxEntries = 1_000;
@@ -18,9 +19,8 @@ const fingerprint = text
 /** `host:port` of a proxy, by which the policy names it. */
 export function addressOfProxy(url: string): string | null {
   if (!URL.canParse(url)) return null;
-  const { hostname, port, protocol } = new URL(url);
-  const usual = protocol === 'https:' ? '443' : '80';
-  return `${hostname.toLowerCase()}:${port === '' ? usual : port}`;
+  const address = new URL(url);
+  return `${address.hostname.toLowerCase()}:${portOf(address)}`;
 }
 
 const proxy = text
@@ -81,10 +81,10 @@ async function keysOf(
 
 /** Throws a PolicyProblem. */
 export async function parsePolicy(content: string): Promise<Policy> {
-  const { parseYaml: parse } = await import('../read-yaml.ts');
+  const { parseYaml } = await import('../read-yaml.ts');
   let given: unknown;
   try {
-    given = parse(content, { maxAliasCount: 0 });
+    given = parseYaml(content, { maxAliasCount: 0 });
   } catch (error) {
     throw new PolicyProblem(error instanceof Error ? error.message : String(error));
   }

@@ -78,7 +78,7 @@ export function serveMcp({
   const { address, account } = doors.mcp;
   const router = Router();
 
-  /** Whoever has no key learns nothing, not even which tools there are. */
+  /** A client without a key learns nothing, not even which tools there are. */
   const identify = async (request: Request) => {
     try {
       // Without cookies: another page of the browser must not call in the name of who reads it.

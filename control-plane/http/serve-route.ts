@@ -449,12 +449,11 @@ class ServedRoute {
     const { route } = this.#bound;
     const { options, turns } = this.#shared;
     const receivedAt = options.now();
-    const isTriable = isOnlyTried(request, route);
+    const isTried = isOnlyTried(request, route) && this.#isAudited;
     const principal = await this.#identify(request, params);
     const of = { request, response, params, principal, receivedAt };
     await this.#limit(of);
     const { call, input } = await this.#read(of);
-    const isTried = this.#isAudited && isTriable;
     if (!this.#isAudited || isTried) await this.#noteTool(of);
     if (isTried) {
       await this.#answerTried(of, call);

@@ -14,6 +14,7 @@ import { endingWith, type Ending } from './ending.ts';
 import { shakeHands } from './handshake.ts';
 import type { SessionContext } from './proxy-session.ts';
 import { certificateFor } from './intercept.ts';
+import { bareHost, portOf } from '../url-address.ts';
 
 /** Hop-by-hop headers. RFC 9110, 7.6.1. */
 const ofThisConnection =
@@ -24,8 +25,7 @@ function onwardHeaders(raw: readonly string[]): string[] {
 }
 
 function targetOf(url: URL): Target {
-  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-  return { host: url.hostname.replace(/^\[|\]$/g, ''), port };
+  return { host: bareHost(url.hostname), port: portOf(url) };
 }
 
 async function openSecure(

@@ -29,6 +29,7 @@ import { usableFamily } from '../ip-family.ts';
 import { logOtherFamily } from '../tcp/other-family.ts';
 import type { BodyLimits } from './read-body.ts';
 import { resolveByOs, type Address, type Resolution } from '../dns/resolve.ts';
+import { bareHost, portOf } from '../url-address.ts';
 
 const maxRedirects = 20;
 
@@ -145,9 +146,8 @@ function headersFor(
 
 function identityOf(url: URL, certificates: readonly AssignedCertificate[]): Identity | Failure {
   if (url.protocol !== 'https:') return anonymous();
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const port = url.port === '' ? 443 : Number(url.port);
-  return identityFor({ host, port, subject: url.host }, certificates);
+  const of = { host: bareHost(url.hostname), port: portOf(url), subject: url.host };
+  return identityFor(of, certificates);
 }
 
 /** Explains a rejected or missing client certificate. */
@@ -255,7 +255,7 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
     await assertProxyStillReachable(proxy, turn.address, { clock, signal });
   }
   if (proxy === null && failure?.phase === 'connect') {
-    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+    const port = portOf(url);
     const target = { host: url.hostname, port, tried: turn.address };
     await logOtherFamily({ ...target, resolve: resolveByOs, signal }, tools.log);
   }

@@ -12,6 +12,7 @@ import { AgentError } from '../../errors.ts';
 import { codeOf, failureOf } from '../failure.ts';
 import { resolveByOs, type Address } from '../dns/resolve.ts';
 import { defaultSecureContext } from '../tls/secure-context.ts';
+import { bareHost, portOf } from '../url-address.ts';
 
 export interface HttpProxy {
   readonly isSecure: boolean;
@@ -56,8 +57,8 @@ export function parseHttpProxy(proxyUrl: string): HttpProxy {
   const isSecure = url.protocol === 'https:';
   return {
     isSecure,
-    host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
+    host: bareHost(url.hostname),
+    port: portOf(url),
     authorization:
       url.username === ''
         ? null

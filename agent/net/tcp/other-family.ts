@@ -3,6 +3,7 @@ import { connect, isIP } from 'node:net';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { Address, Resolution } from '../dns/resolve.ts';
 import { otherFamily } from '../ip-family.ts';
+import { bareHost } from '../url-address.ts';
 
 /** Limit of this attempt, twice. */
 const withinMs = 1_500;
@@ -42,7 +43,7 @@ export async function logOtherFamily(
   { host, port, tried, resolve, signal }: Question,
   log: (message: string, level: 'INFO') => void,
 ): Promise<void> {
-  if (signal.aborted || isIP(host.replace(/^\[|\]$/g, '')) !== 0) return;
+  if (signal.aborted || isIP(bareHost(host)) !== 0) return;
   const other = otherFamily(tried.family);
   const found = await within(resolve(host, other).catch(() => null));
   if (found === null || !('address' in found)) return;

@@ -2,10 +2,11 @@
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { checkServerIdentity, connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { bareHost } from '../url-address.ts';
 
 /** A name as it is asked for in a handshake, and verified: without the dot of the root. */
 export function tlsName(host: string): string {
-  return host.replace(/^\[|\]$/g, '').replace(/(?<=.)\.$/, '');
+  return bareHost(host).replace(/(?<=.)\.$/, '');
 }
 
 /** The name that a handshake asks for; none for an address. RFC 6066, 3. */

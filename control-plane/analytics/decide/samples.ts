@@ -54,34 +54,28 @@ export function measuredValue(result: StoredResult, base: string): number | null
 
 export type Group = string | number | null;
 
-/** The groups of a result, each with the part of the result that counts there. */
 /** As many as agents send. */
 const maxTests = 2_000;
 
-interface CountedTest {
-  project: string;
-  outcome: string;
-  durationMs: number;
-  retries: number;
-  name: string;
+type CountedTest = Pick<
+  ScriptTest,
+  'title' | 'file' | 'project' | 'outcome' | 'durationMs' | 'retries'
+>;
+
+function isCounted(test: unknown): test is CountedTest {
+  if (!isFields(test)) return false;
+  const { title, file, project, outcome, durationMs, retries } = test;
+  const texts = [title, file, project, outcome];
+  const numbers = [durationMs, retries];
+  return (
+    texts.every((each) => typeof each === 'string') &&
+    numbers.every((each) => typeof each === 'number')
+  );
 }
 
 /** The tests of a suite. What another version of an agent sent otherwise is left out. */
-function testsOf({ payload }: StoredResult): CountedTest[] {
-  return valuesAt(payload, ['tests', '*'])
-    .slice(0, maxTests)
-    .flatMap((test) => {
-      if (!isFields(test)) return [];
-      const { title, file, project, outcome, durationMs, retries } = test;
-      const isKnown = [title, file, project, outcome].every((each) => typeof each === 'string');
-      if (!isKnown || typeof durationMs !== 'number' || typeof retries !== 'number') return [];
-      const named = { title, file, project } as Pick<ScriptTest, 'title' | 'file' | 'project'>;
-      const { project: of } = named;
-      return [
-        { project: of, outcome: outcome as string, durationMs, retries, name: nameOfTest(named) },
-      ];
-    });
-}
+const testsOf = ({ payload }: StoredResult): CountedTest[] =>
+  valuesAt(payload, ['tests', '*']).slice(0, maxTests).filter(isCounted);
 
 /** Results of parts of a suite, with the numbers of its tests. */
 function testsBy(
@@ -104,6 +98,7 @@ function testsBy(
   });
 }
 
+/** The groups of a result, each with the part of the result that counts there. */
 export const groupsOf: Record<GroupBy, (result: StoredResult) => [Group, StoredResult][]> = {
   runLocation: (result) => [[result.runLocation, result]],
   statusCode: (result) => {
@@ -118,7 +113,7 @@ export const groupsOf: Record<GroupBy, (result: StoredResult) => [Group, StoredR
   project: (result) => testsBy(result, testsOf(result), ({ project }) => project),
   test: (result) => {
     const ran = testsOf(result).filter(({ outcome }) => outcome !== 'skipped');
-    return testsBy(result, ran, ({ name }) => name);
+    return testsBy(result, ran, nameOfTest);
   },
 };
 

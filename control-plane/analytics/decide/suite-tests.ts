@@ -26,7 +26,7 @@ function outcomeOf({ hasFailures, values }: Sample): Outcome {
   return (values['testsFlaky'] ?? 0) > 0 ? 'flaky' : 'passed';
 }
 
-/** Of runs with the newest first; there is at least one. */
+/** Of runs with the newest first; nothing without a run. */
 function toTest(test: string, samples: readonly Sample[]): SuiteTest[] {
   const runs = samples.map((sample) => ({
     at: sample.startedAt,

@@ -214,7 +214,7 @@ function isRunAlike(changed: AssignedCheck, check: AssignedCheck): boolean {
   return JSON.stringify(facts(changed)) === JSON.stringify(facts(check));
 }
 
-test('a run sees only the variables that were signed, and nothing that an agent learned elsewhere', async () => {
+test('a run sees only the variables that were signed, and no script that an agent learned', async () => {
   using stage = await open();
   const { signedWork, anna } = stage;
   const signed = await signedCheck(fullCheck('BROWSER'), anna);
@@ -262,7 +262,7 @@ test('a signature of another check, key, place or namespace, or none, is refused
   ];
   for (const [given, reason] of cases)
     assert.match((await refusal(signedWork, given)) ?? '', reason);
-  assert.match((await refusal(signedWork, signed, 'elsewhere')) ?? '', /not for elsewhere/);
+  assert.match((await refusal(signedWork, signed, 'berlin')) ?? '', /not for berlin/);
   const preview = await refusal(signedWork, signed, 'here', 'https://evil.example');
   assert.match(preview ?? '', /ENVIRONMENT_URL/);
   assert.match((await refusal(signedWork, signed, 'here', null, '$(id)')) ?? '', /source that/);
