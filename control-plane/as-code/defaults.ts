@@ -3,7 +3,7 @@ import { isFields } from '@monitor/shared/fields.ts';
 import type { ProjectResource } from '@monitor/shared/contract/compatibility/projects.ts';
 import { withoutDefaults as shortened } from '@monitor/shared/without-defaults.ts';
 import type { z } from 'zod';
-import { bodyOfResource } from './decide/known-fields.ts';
+import { bodyOfResource } from '@monitor/shared/contract/resource-bodies.ts';
 
 /** The same resource with fewer fields, which a deployment reads as the same. */
 export function withoutDefaults(resource: ProjectResource): ProjectResource {

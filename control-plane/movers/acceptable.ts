@@ -1,10 +1,7 @@
 /** What the API would refuse: one object of a source must not keep all others from being imported. */
-import type { z } from 'zod';
-import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
-import { createCheckGroupBody } from '@monitor/shared/contract/check-group.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
-import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
-import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
+import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
+import { bodyOfResource } from '@monitor/shared/contract/resource-bodies.ts';
 import { isFields } from '@monitor/shared/fields.ts';
 import { recordsIn, type Fields } from './source-object.ts';
 
@@ -64,19 +61,10 @@ const contradictions: Readonly<Record<string, (payload: Fields) => string | null
   'maintenance-window': windowContradiction,
 };
 
-const bodies: Readonly<Record<string, z.ZodType>> = {
-  'check-group': createCheckGroupBody,
-  'alert-channel': alertChannelRoutes.createAlertChannel.body,
-  'maintenance-window': maintenanceWindowRoutes.createMaintenanceWindow.body,
-  'status-page-service': serviceRoutes.createService.body,
-  'status-page': statusPageRoutes.createStatusPage.body,
-};
-
 /** Why the API would refuse a resource; null when it would not. Values are never named. */
 export function refusalOf(type: string, payload: Fields): string | null {
-  const body =
-    type === 'check' ? findCheckType(String(payload['checkType']))?.create : bodies[type];
-  const issue = body?.safeParse(resolved(payload)).error?.issues[0];
+  const issue = bodyOfResource(type as ResourceType, payload)?.safeParse(resolved(payload)).error
+    ?.issues[0];
   if (issue === undefined) return contradictions[type]?.(payload) ?? null;
   const isPlain = issue.code === 'custom' || /^must /.test(issue.message);
   return `\`${issue.path.join('.')}\` ${isPlain ? issue.message : 'is not accepted'}`;

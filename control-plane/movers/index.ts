@@ -11,6 +11,14 @@ import { Plan, projectId, type PlanOptions } from './plan.ts';
 
 export type { Format } from './decide/formats.ts';
 export { SourceError, type SourceFile } from './mover.ts';
+export {
+  type Beside,
+  incidentKey,
+  planAccount,
+  type SourceAccount,
+  sourceLists,
+  type SourceListName,
+} from './account/index.ts';
 export { kumaAggregates, kumaTables } from './kuma/index.ts';
 export { projectId, splitLocations, type Plan } from './plan.ts';
 export { planText, planToWire, sections, summary, type Said } from './show-plan.ts';

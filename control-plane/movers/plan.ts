@@ -158,6 +158,11 @@ export class Entry {
     this.#say('NOT_CARRIED', texts);
   }
 
+  /** A credential that somebody must set. */
+  unknownSecret(text: string): void {
+    this.#say('SECRET', [text]);
+  }
+
   /** Gives the object up: it becomes nothing. */
   nothing(why: string): never {
     this.notCarried(`${why}. Nothing was created`);
@@ -247,6 +252,8 @@ export class Plan {
   readonly resources: Resource[] = [];
   readonly variables: SecretVariable[] = [];
   readonly lines: ReportLine[] = [];
+  /** Its files hold the credentials that it has. */
+  hasFiles = true;
   /** What the files need before anything can be written. */
   readonly missing: string[] = [];
   readonly entries: Entry[] = [];
@@ -358,24 +365,48 @@ export class Plan {
       if (entry !== undefined) entry.lines += 1;
       this.say('NOT_CARRIED', `«${name}» (${logicalId}): ${problem}. Nothing was created.`);
     }
-    const isGone = (value: unknown) => isFields(value) && refused.has(String(value['ref']));
-    const kept = this.resources.filter(
-      ({ logicalId, payload: { alertChannelId, checkId } }) =>
-        !refused.has(logicalId) && !isGone(alertChannelId) && !isGone(checkId),
-    );
-    this.resources.splice(0, this.resources.length, ...kept);
+    if (refused.size > 0) this.#drop(refused);
     // What was left out needs no credential.
-    const used = JSON.stringify(kept);
+    const used = JSON.stringify(this.resources);
     const needed = this.variables.filter(({ key }) => used.includes(`{{${key}}}`));
     this.variables.splice(0, this.variables.length, ...needed);
-    for (const { payload } of kept) {
-      if (isGone(payload['groupId'])) payload['groupId'] = null;
-      const incident = payload['triggerIncident'];
-      if (isFields(incident) && isGone(incident['serviceId'])) delete payload['triggerIncident'];
-      for (const card of (payload['cards'] ?? []) as { services: unknown[] }[]) {
-        card.services = card.services.filter((service) => !isGone(service));
+  }
+
+  /** Leaves out a resource that was refused, with what depends on it. False when the plan has no such. */
+  leaveOut(logicalId: string, problem: string): boolean {
+    if (!this.resources.some((each) => each.logicalId === logicalId)) return false;
+    const entry = this.#entryOf.get(logicalId);
+    entry?.notCarried(`${problem}. Nothing was created`);
+    this.#drop(new Set([logicalId]));
+    return true;
+  }
+
+  #drop(refused: ReadonlySet<string>): void {
+    const isGone = (value: unknown) => isFields(value) && refused.has(String(value['ref']));
+    const kept = this.resources.filter(
+      ({ logicalId, type, payload: { alertChannelId, checkId, groupId } }) =>
+        !refused.has(logicalId) &&
+        !(type === 'alert-channel-subscription' && [alertChannelId, checkId, groupId].some(isGone)),
+    );
+    const withoutGone = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.filter((each) => !isGone(each)).map(withoutGone);
+      if (!isFields(value)) return value;
+      if (isGone(value)) return null;
+      return Object.fromEntries(
+        Object.entries(value).map(([name, inner]) => [name, withoutGone(inner)]),
+      );
+    };
+    for (const { logicalId, payload } of kept) {
+      for (const [name, value] of Object.entries(payload)) {
+        payload[name] = withoutGone(value);
+        if (JSON.stringify(payload[name]) === JSON.stringify(value)) continue;
+        const entry = this.#entryOf.get(logicalId);
+        entry?.notCarried(`\`${name}\` refers to what is not carried over`);
       }
+      const incident = payload['triggerIncident'];
+      if (isFields(incident) && incident['serviceId'] === null) delete payload['triggerIncident'];
     }
+    this.resources.splice(0, this.resources.length, ...kept);
   }
 
   /** A name within its limit. */
@@ -431,7 +462,7 @@ export class Plan {
           ? `1 credential ${one}; it stands`
           : `${count} credentials ${several}; they stand`;
       const text = `${what} in clear text in your file. Delete the file after the import.`;
-      return count === 0 ? [] : [{ class: 'SECRET', ...ofSource, text }];
+      return count === 0 || !this.hasFiles ? [] : [{ class: 'SECRET', ...ofSource, text }];
     };
     const holding = this.resources.filter(
       ({ type, payload }) =>

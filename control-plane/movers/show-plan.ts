@@ -64,13 +64,17 @@ export function sections(plan: Plan): (readonly [title: string, said: readonly S
 /** Lines for a terminal: what is created, what differs, what is missing. */
 export function planText(plan: Plan): string[] {
   const [created, exact] = summary(plan);
-  const line = ({ names, text }: Said): string => {
-    const further = names.length - maxNames;
-    const shown = names.slice(0, maxNames).join(', ');
+  const line = ({ names, text }: Said, most: number): string => {
+    const further = names.length - most;
+    const shown = names.slice(0, most).join(', ');
     const named = `${shown}${further > 0 ? ` and ${further} more` : ''}`;
     return `    ${named === '' ? '' : `${named}: `}${text}`;
   };
-  const parts = sections(plan).flatMap(([title, said]) => ['', `  ${title}`, ...said.map(line)]);
+  const parts = sections(plan).flatMap(([title, said]) => {
+    // Somebody must set each of them.
+    const most = title.startsWith(titles.SECRET) ? Infinity : maxNames;
+    return ['', `  ${title}`, ...said.map((each) => line(each, most))];
+  });
   return [created, '', `  ${exact}`, ...parts];
 }
 

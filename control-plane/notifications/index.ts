@@ -10,7 +10,15 @@ export {
   type AlertLink,
   type LinkRecipient,
 } from './alert-links.ts';
+export { addressRule } from './allowed-addresses.ts';
 export { alertMail } from './alert-mail.ts';
+export {
+  openOutgoing,
+  type OutgoingAnswer,
+  OutgoingError,
+  type OutgoingRequest,
+  type Send,
+} from './outgoing.ts';
 export { accountsWithoutChannels, withoutChannels } from './deliver.ts';
 export { messagesOfAgents, problemOfAgents } from './by-agents.ts';
 export { brokenTemplate } from './channels/webhook.ts';

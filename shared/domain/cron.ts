@@ -14,15 +14,18 @@ const fields = [
   { name: 'day of week', from: 0, to: 7, names: 'SUN MON TUE WED THU FRI SAT' },
 ] as const;
 
-const shorthands: Readonly<Record<string, string>> = {
-  '@hourly': '0 * * * *',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@weekly': '0 0 * * 0',
-  '@monthly': '0 0 1 * *',
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-};
+/** No record: a schedule may be `constructor`. */
+const shorthands: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    '@hourly': '0 * * * *',
+    '@daily': '0 0 * * *',
+    '@midnight': '0 0 * * *',
+    '@weekly': '0 0 * * 0',
+    '@monthly': '0 0 1 * *',
+    '@yearly': '0 0 1 1 *',
+    '@annually': '0 0 1 1 *',
+  }),
+);
 
 export interface CronSchedule {
   minutes: readonly number[];
@@ -56,7 +59,7 @@ function valuesOf(text: string, { from, to, names }: Field): number[] | null {
 /** Reads an expression, or says what is wrong with it. */
 export function readCron(expression: string): CronSchedule | { problem: string } {
   const text = expression.trim();
-  const parts = (shorthands[text.toLowerCase()] ?? text).split(/\s+/);
+  const parts = (shorthands.get(text.toLowerCase()) ?? text).split(/\s+/);
   if (parts.length !== fields.length) {
     return { problem: 'must have five fields: minute, hour, day of month, month, day of week' };
   }

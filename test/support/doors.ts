@@ -65,6 +65,10 @@ export async function commandNames(
   const leaves = (of: Command, before: readonly string[]): string[] =>
     of.commands.length === 0
       ? [before.join(' ')]
-      : of.commands.flatMap((each) => leaves(each, [...before, each.name()]));
+      : [
+          // A group that takes an argument is a command as well.
+          ...(of.registeredArguments.length > 0 ? [before.join(' ')] : []),
+          ...of.commands.flatMap((each) => leaves(each, [...before, each.name()])),
+        ];
   return leaves(program, []).sort();
 }

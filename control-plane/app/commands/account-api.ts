@@ -32,7 +32,7 @@ export function foreignEnvironment(): Record<string, string | undefined> {
 export const hasKey = (): boolean => (processEnvironment[keyName] ?? '') !== '';
 
 /** Where the control plane is, as `serve` with the same settings says. */
-function ownUrl(): string {
+export function ownUrl(): string {
   const { PUBLIC_URL: url, HOST: host, PORT: port } = readConfig(processEnvironment);
   return url ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
@@ -130,6 +130,11 @@ export class AccountApi {
     if (current.status === 'SUCCEEDED' && current.result !== null) return current.result;
     const reason = current.error?.message ?? `it ended as ${current.status}`;
     throw new OperatorError(`could not ${what}: ${reason}; nothing was changed`);
+  }
+
+  /** The answer to any operation. */
+  async call(what: string, method: string, path: string, body?: unknown): Promise<unknown> {
+    return (await this.#succeed(what, method, path, body)).body;
   }
 
   async deploy(

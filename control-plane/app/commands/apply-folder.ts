@@ -24,13 +24,18 @@ interface ApplyOptions {
   json?: boolean;
 }
 
-/** Node itself reads a file of this option, too: it refuses one that is missing before this program runs. */
-async function valuesOf(envFile: string | undefined): Promise<Record<string, string | undefined>> {
-  if (envFile === undefined) return foreignEnvironment();
+/** The variables in a file of lines NAME=value. */
+export async function variablesIn(envFile: string): Promise<Record<string, string | undefined>> {
   const text = await trying(`read the variables in ${envFile}`, () =>
     readAtMost(envFile, commandDoors.apply.reads.envBytes),
   );
-  return { ...foreignEnvironment(), ...parseEnv(text) };
+  return parseEnv(text);
+}
+
+/** Node itself reads a file of this option, too: it refuses one that is missing before this program runs. */
+async function valuesOf(envFile: string | undefined): Promise<Record<string, string | undefined>> {
+  if (envFile === undefined) return foreignEnvironment();
+  return { ...foreignEnvironment(), ...(await variablesIn(envFile)) };
 }
 
 async function bodyIn(folder: string, envFile: string | undefined): Promise<ProjectBody> {

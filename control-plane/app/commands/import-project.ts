@@ -49,7 +49,7 @@ function inWords(change: ProjectChange): string {
     .join(', ');
 }
 
-function usableName(given: string): string {
+export function usableName(given: string): string {
   const name = projectId(given);
   if (name === given) return name;
   throw new OperatorError(
@@ -84,11 +84,20 @@ async function makePlan(path: string, options: ImportOptions): Promise<Plan> {
   }
 }
 
-export async function importFiles(path: string, options: ImportOptions): Promise<void> {
-  const plan = await makePlan(path, options);
-  const hint = walNote(path);
-  if (hint !== null) note(hint);
-  const what = `import ${path} as project ${plan.project}`;
+interface Applied {
+  plan: Plan;
+  change: ProjectChange;
+  api: AccountApi;
+}
+
+export type PlanOutput = Pick<ImportOptions, 'url' | 'yes' | 'check' | 'json' | 'html'>;
+
+/** Shows a plan and applies it where a person says so. Gives what was applied; null for a plan alone. */
+export async function showOrApply(
+  plan: Plan,
+  what: string,
+  options: PlanOutput,
+): Promise<Applied | null> {
   const isApplied = options.yes === true;
   if (isApplied && plan.missing.length > 0) {
     throw new OperatorError(
@@ -102,10 +111,11 @@ export async function importFiles(path: string, options: ImportOptions): Promise
   const change = canAsk ? await api.deploy(what, projectBodyOf(plan), !isApplied) : null;
   const { findings } = plan;
   if (options.check === true && findings > 0) process.exitCode = exitCodes.failed;
+  const applied = isApplied && change !== null && api !== null ? { plan, change, api } : null;
   if (options.json === true) {
     const changes = change === null ? null : { ...countsOf(change), resources: change.diff };
     printJson({ ...planToWire(plan), isApplied, changes });
-    return;
+    return applied;
   }
   const isPage = options.html === true;
   if (isPage) console.log(planHtml(plan));
@@ -114,7 +124,7 @@ export async function importFiles(path: string, options: ImportOptions): Promise
   for (const warning of change?.warnings ?? []) note(`warning: ${warning}`);
   if (isApplied && change !== null) {
     say(`\nimported: ${inWords(change)}. Undo it with \`control-plane destroy ${plan.project}\``);
-    return;
+    return applied;
   }
   if (change !== null) say(`\nwith --yes: ${inWords(change)}`);
   if (options.check === true)
@@ -122,6 +132,14 @@ export async function importFiles(path: string, options: ImportOptions): Promise
       `${findings === 0 ? 'nothing' : findings} lost, switched off or missing; nothing was changed`,
     );
   else note('this is a plan: nothing was changed; --yes applies it');
+  return null;
+}
+
+export async function importFiles(path: string, options: ImportOptions): Promise<void> {
+  const plan = await makePlan(path, options);
+  const hint = walNote(path);
+  if (hint !== null) note(hint);
+  await showOrApply(plan, `import ${path} as project ${plan.project}`, options);
 }
 
 export async function destroy(project: string, options: DestroyOptions): Promise<void> {

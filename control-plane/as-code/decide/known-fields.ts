@@ -1,17 +1,9 @@
 /** The fields that a file may have: those of the body from which its resource is made. Pure. */
 import { isFields, type Fields } from '@monitor/shared/fields.ts';
-import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
 import { anyCreate } from '@monitor/shared/contract/check-routes.ts';
-import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { projectBody, type ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
-import { dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
-import { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-policy.ts';
-import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
-import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
-import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
-import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
-import { variableRoutes } from '@monitor/shared/contract/variable.ts';
+import { bodyOfResource, resourceBodies } from '@monitor/shared/contract/resource-bodies.ts';
 import {
   type KnownFields,
   knownFields,
@@ -19,24 +11,6 @@ import {
   unknownFields,
 } from '@monitor/shared/known-fields.ts';
 import { z } from 'zod';
-
-const bodies: Readonly<Partial<Record<ResourceType, z.ZodType>>> = {
-  'alert-channel': alertChannelRoutes.createAlertChannel.body,
-  'check-group': checkGroupRoutes.createCheckGroup.body,
-  dashboard: dashboardRoutes.createDashboard.body,
-  'escalation-policy': escalationPolicyRoutes.createEscalationPolicy.body,
-  'maintenance-window': maintenanceWindowRoutes.createMaintenanceWindow.body,
-  'private-location': privateLocationRoutes.createPrivateLocation.body,
-  snippet: snippetRoutes.createSnippet.body,
-  'status-page': statusPageRoutes.createStatusPage.body,
-  'status-page-service': serviceRoutes.createService.body,
-  variable: variableRoutes.createVariable.body,
-};
-
-/** The body from which a resource is made; undefined for a check of no known type. */
-export function bodyOfResource(type: ResourceType, fields: Fields): z.ZodType | undefined {
-  return type === 'check' ? findCheckType(String(fields['checkType']))?.create : bodies[type];
-}
 
 /** What every file may have beside the body of its resource. */
 const inFiles = z.object({
@@ -76,7 +50,7 @@ function knownBy(body: z.ZodType, type: ResourceType | 'project'): KnownFields {
 
 /** The fields of a resource; those of a check of any type, since a file may name none. */
 export function fieldsOfResource(type: ResourceType): KnownFields {
-  const body = type === 'check' ? anyCreate : bodies[type];
+  const body = type === 'check' ? anyCreate : resourceBodies[type];
   return body === undefined ? knownFields() : knownBy(body, type);
 }
 

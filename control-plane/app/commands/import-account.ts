@@ -1,0 +1,187 @@
+/** What `control-plane import checkly` does. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { DiffEntry } from '@monitor/shared/contract/compatibility/projects.ts';
+import { type Fields, isFields } from '@monitor/shared/fields.ts';
+import { readAtMost } from '@monitor/shared/read-at-most.ts';
+import { commandDoors } from '../../core/doors.ts';
+import { OperatorError, trying } from '../../errors/operator-error.ts';
+import {
+  type Beside,
+  incidentKey,
+  type Plan,
+  planAccount,
+  projectBodyOf,
+  type SourceAccount,
+} from '../../movers/index.ts';
+import { addressRule, openOutgoing } from '../../notifications/index.ts';
+import { readAccount, SourceApi, SourceApiError } from '../../shadow/index.ts';
+import { AccountApi, hasKey, ownUrl } from './account-api.ts';
+import { variablesIn } from './apply-folder.ts';
+import { showOrApply, type PlanOutput, usableName } from './import-project.ts';
+import { note } from './output.ts';
+
+interface AccountOptions extends PlanOutput {
+  apiKeyFile: string;
+  accountId?: string;
+  baseUrl: string;
+  envFile?: string;
+  name?: string;
+}
+
+const timeoutMs = 60_000;
+const subscribersAtOnce = 100;
+
+/** Progress: in place on a terminal, else a line for each list. */
+function progress() {
+  let shown = '';
+  const isTerminal = process.stderr.isTTY;
+  return {
+    show(path: string, count: number): void {
+      const text = `read ${path}: ${count}`;
+      if (text === shown) return;
+      if (isTerminal) process.stderr.write(`\r\u001b[K${text}`);
+      else if (shown !== '' && !shown.startsWith(`read ${path}:`)) note(shown);
+      shown = text;
+    },
+    wait(ms: number): void {
+      const text = `the other side asks to wait ${Math.ceil(ms / 1000)} s`;
+      if (isTerminal) process.stderr.write(`\r\u001b[K${text}`);
+      else note(text);
+    },
+    end(): void {
+      if (isTerminal) process.stderr.write('\r\u001b[K');
+      else if (shown !== '') note(shown);
+    },
+  };
+}
+
+async function keyIn(file: string): Promise<string> {
+  const text = await trying(`read the API key in ${file}`, () =>
+    readAtMost(file, commandDoors['import checkly'].reads.keyBytes),
+  );
+  return text.trim();
+}
+
+async function read(options: AccountOptions, what: string): Promise<SourceAccount> {
+  const rule = addressRule('');
+  const shown = progress();
+  await using outgoing = openOutgoing({ customer: rule, visitor: rule, timeoutMs });
+  try {
+    const source = {
+      ...{ baseUrl: options.baseUrl, key: await keyIn(options.apiKeyFile) },
+      accountId: options.accountId ?? null,
+    };
+    const api = new SourceApi(source, {
+      send: outgoing.operator,
+      now: () => Date.now(),
+      pause: (ms) => pause(ms),
+      signal: new AbortController().signal,
+      onWait: shown.wait,
+    });
+    return await readAccount(api, shown.show);
+  } catch (error) {
+    if (!(error instanceof SourceApiError)) throw error;
+    throw new OperatorError(`could not ${what}: ${error.message}; nothing was changed`, {
+      cause: error,
+    });
+  } finally {
+    shown.end();
+  }
+}
+
+/** Finds what is here by what it was made from: in what the deployment made, else by its name. */
+class Made {
+  readonly #api: AccountApi;
+  readonly #ids: ReadonlyMap<string, unknown>;
+
+  constructor(api: AccountApi, diff: readonly DiffEntry[]) {
+    this.#api = api;
+    this.#ids = new Map(diff.map(({ logicalId, physicalId }) => [logicalId, physicalId]));
+  }
+
+  /** Entries of a list by cursor. */
+  async list(path: string): Promise<Fields[]> {
+    const all: Fields[] = [];
+    for (let cursor = ''; ;) {
+      const body = await this.#api.call(`read ${path}`, 'GET', `${path}?limit=100${cursor}`);
+      const { entries, nextId } = isFields(body) ? body : {};
+      all.push(...(Array.isArray(entries) ? entries.filter(isFields) : []));
+      if (typeof nextId !== 'string') return all;
+      cursor = `&nextId=${encodeURIComponent(nextId)}`;
+    }
+  }
+
+  async idOf(logicalId: string, path: string, field: string, name: string): Promise<unknown> {
+    const made = this.#ids.get(logicalId);
+    if (made !== undefined) return made;
+    return (await this.list(path)).find((each) => each[field] === name)?.['id'];
+  }
+}
+
+const pages = '/v1/status-pages';
+
+/** Makes what is beside the project, unless it is there already. */
+async function applyBeside(api: AccountApi, made: Made, beside: Beside): Promise<string> {
+  const isNeeded = beside.incidents.length > 0;
+  const known = new Set(isNeeded ? (await made.list(`${pages}/incidents`)).map(incidentKey) : []);
+  const incidents = beside.incidents.filter((each) => !known.has(incidentKey(each)));
+  for (const incident of incidents) {
+    const services: { id: unknown }[] = [];
+    for (const { logicalId, name } of incident.services) {
+      services.push({ id: await made.idOf(logicalId, `${pages}/services`, 'name', name) });
+    }
+    const body = { ...incident, services };
+    await api.call(`import the incident «${incident.name}»`, 'POST', `${pages}/incidents`, body);
+  }
+  let subscribers = 0;
+  for (const list of Map.groupBy(beside.subscribers, ({ page }) => page.url).values()) {
+    for (let at = 0; at < list.length; at += subscribersAtOnce) {
+      const some = list.slice(at, at + subscribersAtOnce);
+      const [{ page } = { page: { logicalId: '', url: '' } }] = some;
+      const id = await made.idOf(page.logicalId, pages, 'url', page.url);
+      const answer = await api.call(
+        ...(['import subscribers', 'POST', `${pages}/${String(id)}/subscriptions/bulk`] as const),
+        {
+          subscriptions: some.map(({ address }) => ({ type: 'EMAIL', config: address })),
+          // They have confirmed it there.
+          autoVerify: true,
+        },
+      );
+      subscribers += isFields(answer) ? Number(answer['created']) : 0;
+    }
+  }
+  return `${incidents.length} incidents and ${subscribers} subscribers of status pages were added`;
+}
+
+const mostRefusals = 100;
+
+/** Leaves out what the control plane refuses, one by one: it must not keep all others from being moved. */
+async function leaveOutRefused(plan: Plan, what: string, options: AccountOptions): Promise<void> {
+  if (!hasKey() || options.check === true || plan.missing.length > 0) return;
+  const api = new AccountApi(options.url);
+  for (let tries = 0; tries < mostRefusals; tries += 1) {
+    try {
+      await api.deploy(what, projectBodyOf(plan), true);
+      return;
+    } catch (error) {
+      const message = error instanceof OperatorError ? error.message : '';
+      const [, logicalId = '', problem = ''] = /: [a-z-]+ "([^"]+)": (.*)$/s.exec(message) ?? [];
+      if (!plan.leaveOut(logicalId, problem)) throw error;
+    }
+  }
+}
+
+export async function importAccount(options: AccountOptions): Promise<void> {
+  const what = `import the account at ${options.baseUrl}`;
+  const project = options.name === undefined ? null : usableName(options.name);
+  const values = options.envFile === undefined ? {} : await variablesIn(options.envFile);
+  const source = await read(options, what);
+  const url = (options.url ?? ownUrl()).replace(/\/+$/, '');
+  const { plan, beside } = planAccount(source, { project, values, url });
+  const name = `${what} as project ${plan.project}`;
+  await leaveOutRefused(plan, name, options);
+  const applied = await showOrApply(plan, name, options);
+  if (applied === null) return;
+  const { api, change } = applied;
+  note(await applyBeside(api, new Made(api, change.diff), beside));
+}

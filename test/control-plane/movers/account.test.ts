@@ -1,0 +1,223 @@
+// Own process: it starts many programs.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { Operator } from '../../support/control-plane-command.ts';
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
+import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import {
+  recordAccount,
+  recordedKey,
+  serveAccount,
+  type RecordedAccount,
+} from '../../support/recorded-account.ts';
+import { deployed, everything } from '../../support/projects.ts';
+import { createClientCertificate, createIncident, createService } from '../../support/world.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { testSeed } from '../../support/random.ts';
+
+type Fields = Record<string, unknown>;
+
+interface Moved {
+  report: { class: string; object: string | null; name: string | null; text: string }[];
+  missing: string[];
+  changes: {
+    created: number;
+    updated: number;
+    deleted: number;
+    resources: { logicalId: string; physicalId: string | number; type: string }[];
+  };
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const says = (value: unknown): boolean =>
+  !(value === null || value === undefined || value === '' || value === false || value === 0) &&
+  (typeof value !== 'object' || Object.keys(value).length > 0);
+
+/** Every value of an answer that says something, by its path. */
+function* leavesOf(value: unknown, path: readonly string[] = []): Generator<[string[], unknown]> {
+  if (!says(value)) return;
+  if (typeof value !== 'object' || value === null) yield [[...path], value];
+  else {
+    for (const [name, inner] of Object.entries(value)) yield* leavesOf(inner, [...path, name]);
+  }
+}
+
+const at = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((found, step) => (found as Fields | null | undefined)?.[step], value);
+
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other ||
+  (typeof one === 'string' &&
+    typeof other === 'string' &&
+    /^\d{4}-\d\d-\d\dT/.test(one) &&
+    Date.parse(one) === Date.parse(other));
+
+const paths: Readonly<Record<string, string>> = {
+  ...{ check: '/v1/checks/', 'check-group': '/v1/check-groups/', snippet: '/v1/snippets/' },
+  ...{ 'alert-channel': '/v1/alert-channels/', variable: '/v1/variables/' },
+  ...{ 'private-location': '/v1/private-locations/', 'status-page': '/v1/status-pages/' },
+  ...{ 'status-page-service': '/v1/status-pages/services/' },
+  'maintenance-window': '/v1/maintenance-windows/',
+};
+
+/** What is neither here as it was there nor named. */
+async function lossesOf(cp: TestControlPlane, recorded: RecordedAccount, moved: Moved) {
+  const ids = new Map(
+    moved.changes.resources.map(({ type, logicalId, physicalId }) => [
+      type === 'variable' ? `variable-${logicalId}` : logicalId,
+      physicalId,
+    ]),
+  );
+  const refers = (found: unknown, value: unknown) =>
+    [...ids].some(([logicalId, id]) => id === found && logicalId.endsWith(`-${String(value)}`));
+  const dashboards = (await cp.api('GET', '/v1/dashboards?limit=100')).body as Fields[];
+  const losses: string[] = [];
+  for (const [type, list] of Object.entries(recorded.lists)) {
+    for (const given of list) {
+      const id = String(given['key'] ?? given['id']);
+      const lines = moved.report.filter(
+        ({ object }) => object === null || object === `${type} ${id}`,
+      );
+      const own = lines.filter(({ object }) => object !== null);
+      if (own.some(({ text }) => text.includes('Nothing was created'))) continue;
+      const here = ids.get(`${type}-${id}`);
+      const path = paths[type];
+      const key = type === 'variable' ? id : String(here);
+      const stored =
+        type === 'dashboard'
+          ? dashboards.find((each) => each['id'] === here)
+          : path === undefined
+            ? undefined
+            : (await cp.api('GET', path + key)).body;
+      if (type === 'incident') continue;
+      assert.ok(here !== undefined && isFields(stored), `${type} ${id} is not here`);
+      for (const [steps, value] of leavesOf(given)) {
+        const names = steps.filter((step) => !/^\d+$/.test(step));
+        const found = at(stored, steps);
+        // What is left out of a list moves the others.
+        const list = /^\d+$/.test(steps.at(-1) ?? '') ? at(stored, steps.slice(0, -1)) : [found];
+        const some = Array.isArray(list) ? (list as unknown[]) : [found];
+        if (some.some((each) => isSame(each, value) || refers(each, value))) continue;
+        const isNamed = lines.some(
+          ({ text }) =>
+            names.some((_, end) => text.includes(`\`${names.slice(0, end + 1).join('.')}`)) ||
+            text.includes(`\`${steps.join('.')}\``) ||
+            text.includes(`\`${names.at(-1)}\``),
+        );
+        if (!isNamed)
+          losses.push(`${type} ${id}: ${steps.join('.')} = ${String(value)} → ${String(found)}`);
+      }
+    }
+  }
+  return losses;
+}
+
+/** The command, on a control plane and with a key for the other side. */
+async function mover(sourceUrl: string, key: string) {
+  await using stack = new AsyncDisposableStack();
+  const cp = stack.use(await startTestControlPlane({ requestsPerMinute: 0 }));
+  const folder = stack.use(temporaryFolder());
+  const keyFile = join(folder.path, 'key');
+  writeFileSync(keyFile, `${key}\n`, { mode: 0o600 });
+  const operator = new Operator(folder.path, { CONTROL_PLANE_API_KEY: cp.apiKey });
+  const command = [
+    ...['import', 'checkly', '--api-key-file', keyFile],
+    ...['--base-url', sourceUrl, '--url', cp.url],
+  ];
+  const owned = stack.move();
+  return {
+    ...{ cp, folder },
+    run: (...more: string[]) => operator.run(...command, ...more),
+    json: (...more: string[]) => operator.json<Moved>(...command, ...more),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+const entriesOf = async (cp: TestControlPlane, path: string): Promise<Fields[]> =>
+  (await cp.api('GET', path)).body.entries;
+
+test('an account of 300 resources moves without a silent loss, and a second plan is empty', async (t) => {
+  const seed = testSeed();
+  t.diagnostic(`TEST_SEED=${seed}`);
+  const recorded = recordAccount(seed);
+  const total = Object.values(recorded.lists).flat().length;
+  assert.ok(total >= 300, `${total} resources`);
+  await using source = await serveAccount(recorded);
+  await using to = await mover(source.url, recordedKey);
+  const { cp } = to;
+  const plan = await to.run();
+  assert.equal(plan.code, 0, plan.error);
+  assert.equal((plan.out + plan.error).includes(recordedKey), false);
+  assert.match(plan.error, /nothing was changed; --yes applies it/);
+  assert.deepEqual((await cp.api('GET', '/v1/checks')).body, []);
+  const moved = await to.json('--yes');
+  assert.deepEqual(moved.missing, []);
+  assert.deepEqual(await lossesOf(cp, recorded, moved), []);
+  assert.deepEqual((await to.json()).changes.resources, []);
+  // Incidents and subscribers as well.
+  const { error } = await to.run('--yes');
+  assert.match(error, /\n0 incidents and 0 subscribers of status pages were added/);
+  const incidents = await entriesOf(cp, '/v1/status-pages/incidents?limit=100');
+  assert.equal(incidents.length, recorded.lists.incident.length);
+  for (const { name, incidentUpdates } of incidents) {
+    const there = recorded.lists.incident.find((each) => each['name'] === name);
+    const shown = (updates: unknown) =>
+      (updates as Fields[]).map(({ description, status, publicIncidentUpdateDate: date }) => [
+        ...[description, status, date],
+      ]);
+    assert.deepEqual(shown(incidentUpdates), shown(there?.['incidentUpdates']));
+  }
+  assert.ok(source.received.every(({ method }) => method === 'GET'));
+});
+
+test('one installation moves to another, and what people set there stays', async () => {
+  await using from = await startTestControlPlane({ requestsPerMinute: 0 });
+  await deployed(from, everything());
+  const target = { url: from.url, key: from.apiKey };
+  const { id } = await createService(target, 'Search');
+  await createIncident(target, 'Old outage', id);
+  await createClientCertificate(target, 'inner');
+  const secret = { key: 'API_TOKEN', value: 'hidden', secret: true };
+  await from.api('POST', '/v1/variables', secret);
+  await using to = await mover(from.url, from.apiKey);
+  const { report, changes } = await to.json('--yes');
+  const types = Map.groupBy(changes.resources, ({ type }) => type);
+  assert.equal(types.get('check')?.length, Object.keys(checkTypes).length + 1);
+  const named = report.map(({ object, text }) => `${object?.split(' ')[0]}: ${text}`).join('\n');
+  assert.match(named, /variable: the secret variable cannot be read there/);
+  assert.match(named, /client-certificate: its private key cannot be read there/);
+  assert.match(named, /check: its code bundle cannot be read there/);
+  assert.match(named, /check: its ping address changes/);
+  assert.equal((await entriesOf(to.cp, '/v1/status-pages/incidents')).length, 1);
+  // What a person sets is not overwritten, and a value that is given is stored.
+  const variable = { secret: true, value: 'known here' };
+  await to.cp.api('PUT', '/v1/variables/API_TOKEN', variable);
+  assert.deepEqual((await to.json('--yes')).changes.resources, []);
+  const env = join(to.folder.path, 'env');
+  writeFileSync(env, 'API_TOKEN=known here\n');
+  assert.deepEqual((await to.json('--env-file', env)).changes.resources, []);
+  writeFileSync(env, 'API_TOKEN=another\n');
+  assert.equal((await to.json('--env-file', env)).changes.updated, 1);
+});
+
+test('nothing is changed when the other side fails, or the key does not see everything', async () => {
+  await using source = await serveAccount(recordAccount(5));
+  await using to = await mover(source.url, recordedKey);
+  source.first.push({ path: /check-groups/, answer: { status: 200, body: '<html>' } });
+  const broken = await to.run('--yes');
+  assert.equal(broken.code, 1);
+  assert.match(
+    broken.error,
+    /check-groups at .*: status 200 without JSON.*nothing was changed\n$/s,
+  );
+  const hidden = JSON.stringify([{ key: 'A', value: null, locked: true, secret: false }]);
+  source.first.push({ path: /variables/, answer: { body: hidden } });
+  const blind = await to.run('--yes');
+  assert.equal(blind.code, 2);
+  assert.match(blind.error, /it needs a key that may write there/);
+  assert.deepEqual((await to.cp.api('GET', '/v1/checks')).body, []);
+});
