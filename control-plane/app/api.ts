@@ -98,6 +98,7 @@ import {
   personHandlers,
   profileHandlers,
 } from '../people/index.ts';
+import { shadowHandlers } from '../shadow/index.ts';
 import type { Services } from '../core/services.ts';
 
 type Groups = typeof routeGroups;
@@ -188,6 +189,7 @@ export function bindApi({
     project: projectHandlers(services, deployments),
     projectImport: projectImportHandlers(services),
     fileImport: fileImportHandlers(services),
+    shadow: shadowHandlers(services),
     clientStorage: clientStorageHandlers(codeBundles),
     testSession: testSessionHandlers(services),
     testReport: testReportHandlers(services, codeBundles),

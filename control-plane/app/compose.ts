@@ -5,6 +5,8 @@ import type { Services } from '../core/services.ts';
 import { startTimers } from '../core/timers.ts';
 import {
   accountsWithoutChannels,
+  addressRule,
+  openOutgoing,
   startOutboxSender,
   withoutChannels,
 } from '../notifications/index.ts';
@@ -78,7 +80,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   if (silent.length > 0) logger.error({ accounts: silent }, withoutChannels);
   stack.use(startOutboxSender({ services, config, onWebhook: noteWebhook }));
 
+  const rule = addressRule(config.OUTGOING_ALLOWED_NETWORKS);
+  const reader = stack.use(openOutgoing({ customer: rule, visitor: rule, timeoutMs: 30_000 }));
   const operations = repeatedOperations({
+    send: reader.customer,
     ...{ services, config, databaseFile, losses, codeBundles, deletions, deployments },
   });
   const ofOne = operations.filter(({ on }) => on === 'one').map(({ name }) => name);

@@ -104,6 +104,12 @@ export const commands: Readonly<
     summary: 'import checks from another product: prints a plan, or applies it',
     load: async () => (await import('./commands/import.ts')).registerImport,
   },
+  shadow: {
+    takes: '',
+    hasOptions: false,
+    summary: 'compare verdicts with those of the side that you move from',
+    load: async () => (await import('./commands/shadow.ts')).registerShadow,
+  },
   destroy: {
     takes: '<project>',
     hasOptions: true,

@@ -16,7 +16,7 @@ import {
 } from '../results/index.ts';
 import { type Deployments, pruneDeployments } from '../projects/index.ts';
 import { pingWatcher, probeDisk } from '../integrity/index.ts';
-import { freeStrandedRows } from '../notifications/index.ts';
+import { freeStrandedRows, type Send } from '../notifications/index.ts';
 import {
   announceDueUpdates,
   announceMaintenance,
@@ -46,6 +46,7 @@ import {
 } from '../sessions/index.ts';
 import { type CodeBundleStore, pruneCodeBundles } from '../checks/index.ts';
 import { pruneRollUps, RollUp, setRawFrom } from '../analytics/index.ts';
+import { compareChecks } from '../shadow/index.ts';
 import { forgetConsoleSessions } from '../accounts/index.ts';
 
 const minuteMs = 60_000;
@@ -72,11 +73,13 @@ interface OperationParts {
   codeBundles: CodeBundleStore;
   deletions: HeldDeletions;
   deployments: Deployments;
+  /** To addresses of customers. */
+  send: Send;
 }
 
 export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
   const { services, config, databaseFile, losses, codeBundles } = parts;
-  const { deletions, deployments } = parts;
+  const { deletions, deployments, send } = parts;
   const { clock, reception } = services;
   const watcher = config.HEARTBEAT_URL;
   const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
@@ -137,6 +140,12 @@ export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
       'prune-audit-log',
       hourMs,
       () => pruneAuditLog(services, config.AUDIT_RETENTION_DAYS * dayMs),
+      trusted,
+    ),
+    onOne(
+      'compare-verdicts',
+      minuteMs,
+      () => compareChecks(services, send, resultsKeptMs),
       trusted,
     ),
     onOne('forget-person-links', hourMs, () => forgetLinks(services), trusted),

@@ -166,6 +166,9 @@ export const commandDoors = {
   import: command({ reads: { fileBytes: 64 * MiB, files: 2_000 }, ...byKey }),
   // Answers of the other side have bounds of their own: `shadow/source-api.ts`.
   'import checkly': command({ reads: { keyBytes: 4_096 }, ...byKey }),
+  'shadow start': command({ reads: { keyBytes: 4_096 }, ...byKey }),
+  'shadow show': command(byKey),
+  'shadow stop': command(byKey),
   destroy: command(byKey),
   // As long as the library lets a message be.
   mcp: command({ reads: { messageBytes: 10 * MiB }, ...byKey }),
@@ -175,7 +178,7 @@ export const commandDoors = {
 /** Files of commands that read what others may have written, and for which of them. */
 export const readers: Readonly<Record<string, readonly (keyof typeof commandDoors)[]>> = {
   'app/commands/apply-folder.ts': ['apply'],
-  'app/commands/import-account.ts': ['import checkly'],
+  'app/commands/import-account.ts': ['import checkly', 'shadow start'],
   'app/commands/import-files.ts': ['import'],
   // An answer on the terminal.
   'app/commands/restore.ts': ['restore'],

@@ -18,6 +18,7 @@ import * as maintenanceResumed from './migrations/0058-maintenance-resumed.ts';
 import * as channelsOfAgents from './migrations/0059-channels-of-agents.ts';
 import * as deploymentTriggers from './migrations/0060-deployment-triggers.ts';
 import * as owedIncidents from './migrations/0061-owed-incidents.ts';
+import * as shadow from './migrations/0062-shadow.ts';
 import type { Database } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -48,6 +49,7 @@ const migrations = {
   '0059-channels-of-agents': channelsOfAgents,
   '0060-deployment-triggers': deploymentTriggers,
   '0061-owed-incidents': owedIncidents,
+  '0062-shadow': shadow,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

@@ -134,6 +134,7 @@ const kinds = (isForgotten: boolean): Kind[] => [
   keysOfDashboards,
   whole('tokens of triggers', 'check_triggers', 'token_encrypted'),
   whole('tokens of deployment triggers', 'deployment_triggers', 'token_encrypted'),
+  whole('keys of the other side of shadow mode', 'shadows', 'key_encrypted'),
   ...(isForgotten
     ? []
     : [

@@ -44,4 +44,4 @@ export {
   writeCertificateDays,
   writeStatuses,
 } from './update-status.ts';
-export { findVerdict } from './verdict-of-result.ts';
+export { errorOfDetails, findVerdict } from './verdict-of-result.ts';

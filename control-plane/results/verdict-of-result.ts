@@ -43,6 +43,17 @@ function errorOf(payload: Payload): string | null {
   );
 }
 
+/** Why a result failed, in one line, from any of its details; null where they do not say. */
+export function errorOfDetails(result: Readonly<Record<string, unknown>>): string | null {
+  const field = Object.keys(result).find((name) => /CheckResult$/.test(name) && result[name]);
+  try {
+    return field === undefined ? null : errorOf(result[field] as Payload);
+  } catch {
+    // Another installation may give anything.
+    return null;
+  }
+}
+
 function answerOf({ response }: Payload): Pick<RunVerdict, 'statusCode' | 'statusText'> {
   const { status, statusText } = response ?? {};
   return {

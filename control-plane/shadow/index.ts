@@ -1,3 +1,5 @@
 /** What other modules may use. */
+export { compareChecks } from './compare-checks.ts';
+export { shadowHandlers } from './handlers.ts';
 export { readAccount } from './read-account.ts';
 export { SourceApi, SourceApiError } from './source-api.ts';

@@ -45,6 +45,7 @@ import { rootCauseRoutes } from './root-cause.ts';
 import { runtimeRoutes } from './runtime.ts';
 import { schedulePreviewRoutes } from './schedule-preview.ts';
 import { secretScanRoutes } from './secret-scan.ts';
+import { shadowRoutes } from './shadow.ts';
 import { snippetRoutes } from './snippet.ts';
 import { staticIpRoutes } from './static-ip.ts';
 import { serviceRoutes, statusPageRoutes } from './status-page.ts';
@@ -115,6 +116,7 @@ export const routeGroups = {
   project: projectRoutes,
   projectImport: projectImportRoutes,
   fileImport: fileImportRoutes,
+  shadow: shadowRoutes,
   clientStorage: clientStorageRoutes,
   testSession: testSessionRoutes,
   testReport: testReportRoutes,

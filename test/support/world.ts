@@ -911,6 +911,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     deployProjectAtOnce: projectOf(name),
     createProject: { logicalId: `p-${unique()}`, name },
     createImportPlan: importOf('status-page-service'),
+    startShadow: { baseUrl: 'https://other.example', apiKey: 'cu_0123456789' },
     importFiles: {
       files: [{ path: 'checks.csv', text: 'name,target\nShop,https://shop.example\n' }],
       locations: ['eu-west-1'],

@@ -55,7 +55,7 @@ function progress() {
   };
 }
 
-async function keyIn(file: string): Promise<string> {
+export async function keyIn(file: string): Promise<string> {
   const text = await trying(`read the API key in ${file}`, () =>
     readAtMost(file, commandDoors['import checkly'].reads.keyBytes),
   );

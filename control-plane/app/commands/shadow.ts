@@ -1,0 +1,52 @@
+import { lazy } from '@monitor/shared/named-commands.ts';
+import { InvalidArgumentError, type Command } from 'commander';
+
+function wholeDays(text: string): number {
+  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('must be a whole number of days');
+}
+
+const examples = `
+After "import checkly" both sides run. Each hour the control plane reads the
+results of the other side and notes where the verdicts differ.
+
+Examples:
+  control-plane shadow start --api-key-file key
+  control-plane shadow show              differences of the last day
+  control-plane shadow show --days 7 --check
+                                         exit 1 if there are any
+  control-plane shadow stop              forgets the key
+
+The key of this control plane is in CONTROL_PLANE_API_KEY.
+`;
+
+/** `control-plane shadow`: where the verdicts of two sides differ after a move. */
+export function registerShadow(program: Command): void {
+  const group = program
+    .command('shadow')
+    .description('compare verdicts with those of the side that you move from')
+    .addHelpText('after', examples);
+  group
+    .command('start')
+    .description('compare them from now on')
+    .requiredOption('--api-key-file <file>', 'file with a key of the other side')
+    .option('--account-id <id>', 'of that account; default: the account of the key')
+    .option('--base-url <url>', 'of its API', 'https://api.checklyhq.com')
+    .option('--name <project>', 'that the import made', 'import-checkly')
+    .option('--url <url>', 'of the control plane; default: as the settings say')
+    .option('--json', 'print JSON')
+    .action(lazy(async () => (await import('./compare-verdicts.ts')).startShadow));
+  group
+    .command('show')
+    .description('list where they differ, with what each side saw')
+    .option('--days <days>', 'how many days back', wholeDays, 1)
+    .option('--check', 'exit 1 if they differ, or nothing can be read')
+    .option('--url <url>', 'of the control plane; default: as the settings say')
+    .option('--json', 'print JSON')
+    .action(lazy(async () => (await import('./compare-verdicts.ts')).showShadow));
+  group
+    .command('stop')
+    .description('end it and forget the key; what was found stays for a while')
+    .option('--url <url>', 'of the control plane; default: as the settings say')
+    .action(lazy(async () => (await import('./compare-verdicts.ts')).stopShadow));
+}

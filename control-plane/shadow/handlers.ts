@@ -1,0 +1,51 @@
+/** Turns shadow mode on and off, and lists what it found. */
+import type { shadowRoutes } from '@monitor/shared/contract/shadow.ts';
+import type { Services } from '../core/services.ts';
+import { deleteOwnRows } from '../db/own-rows.ts';
+import { readPage } from '../db/page.ts';
+import type { Handlers } from '../http/handlers.ts';
+import { differencesOf, presentDifference, presentShadow } from './store.ts';
+
+export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes> {
+  const { db, clock, commits, secrets } = services;
+  return {
+    getShadow: (_input, { principal }) => presentShadow(db, principal.accountId),
+
+    startShadow: ({ body }, { principal: { accountId } }) =>
+      commits.run(async (unit) => {
+        const now = clock.now();
+        const given = {
+          base_url: body.baseUrl.replace(/\/+$/, ''),
+          other_account_id: body.otherAccountId,
+          key_encrypted: secrets.encrypt(body.apiKey, accountId),
+          project_logical_id: body.project,
+          ...{ next_at: now, problem: null },
+        };
+        await unit
+          .insertInto('shadows')
+          .values({ ...given, account_id: accountId, created_at: now })
+          .onConflict((conflict) => conflict.column('account_id').doUpdateSet(given))
+          .execute();
+        return presentShadow(unit, accountId);
+      }),
+
+    stopShadow: async (_input, { principal: { accountId } }) => {
+      await commits.run(async (unit) => {
+        await deleteOwnRows(unit, 'shadow_checks', accountId).execute();
+        await deleteOwnRows(unit, 'shadows', accountId).execute();
+      });
+      return undefined;
+    },
+
+    listShadowDifferences: async ({ query }, { principal, setTotal }) => {
+      const { from, to, checkId } = query;
+      let found = differencesOf(db, principal.accountId);
+      if (from !== undefined) found = found.where('shadow_differences.last_at', '>=', from);
+      if (to !== undefined) found = found.where('shadow_differences.first_at', '<', to);
+      if (checkId !== undefined) found = found.where('shadow_differences.check_id', '=', checkId);
+      const { rows, total, offset } = await readPage(found, query);
+      setTotal(total, offset, rows.length);
+      return rows.map(presentDifference);
+    },
+  };
+}

@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import type { ShadowDifference, ShadowState } from '@monitor/shared/contract/shadow.ts';
+import {
+  passTime,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../support/control-plane.ts';
+import { httpReceiver, type ReceiverAnswer } from '../../support/http-receiver.ts';
+import { deployed, projectOf, resource } from '../../support/projects.ts';
+import { resultRow, runRow } from '../../support/result-rows.ts';
+import { Operator } from '../../support/control-plane-command.ts';
+import { eventually, temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const minute = 60_000;
+const start = Date.parse('2026-06-01T00:00:00Z');
+const key = 'cu_shadow-0123456789';
+/** Their clock is ahead. */
+const offsetMs = 47_000;
+const checks = 4;
+const hours = 12;
+
+interface World {
+  cp: TestControlPlane;
+  clock: TestClock;
+  url: string;
+  /** By the id of the check there: when it fails there, in minutes. */
+  down: Map<string, { there: [number, number][]; here: [number, number][] }>;
+  answers: ReceiverAnswer[];
+  authorizations: Set<string | undefined>;
+}
+
+const isWithin = (spans: readonly [number, number][], at: number) =>
+  spans.some(([from, to]) => at >= from && at < to);
+
+/** Two installations: theirs runs each 10 minutes at another second than ours, which runs each 5. */
+async function twoSides(
+  stack: AsyncDisposableStack,
+  settings: Record<string, string> = {},
+): Promise<World> {
+  const clock = new TestClock(start);
+  const down: World['down'] = new Map();
+  const answers: ReceiverAnswer[] = [];
+  const authorizations = new Set<string | undefined>();
+  const other = stack.use(
+    await httpReceiver(({ path, query, headers }) => {
+      const given = answers.shift();
+      if (given !== undefined) return given;
+      authorizations.add(headers.authorization);
+      const id = path.slice('/v2/check-results/'.length);
+      const date = new Date(clock.now() + offsetMs).toUTCString();
+      const answer = (body: unknown, status = 200): ReceiverAnswer => ({
+        ...{ status, headers: { 'content-type': 'application/json', date } },
+        body: JSON.stringify(body),
+      });
+      const spans = down.get(id);
+      if (spans === undefined) return answer({ statusCode: 404, message: 'Not Found' }, 404);
+      const [from, to] = [Number(query.get('from')) * 1000, Number(query.get('to')) * 1000];
+      const all: object[] = [];
+      for (let at = 3; start + at * minute < clock.now(); at += 10) {
+        const startedAt = start + at * minute + offsetMs;
+        if (startedAt < from || startedAt >= to) continue;
+        const hasFailures = isWithin(spans.there, at);
+        all.push({
+          ...{ id: `${id}/${at}`, hasFailures, hasErrors: false, runLocation: 'eu-west-1' },
+          ...{ startedAt: new Date(startedAt).toISOString(), responseTime: 123.4 },
+          apiCheckResult: { requestError: hasFailures ? 'they got no answer' : null },
+        });
+      }
+      all.reverse();
+      const first = Number(query.get('nextId') ?? 0);
+      const entries = all.slice(first, first + 5);
+      const nextId = first + 5 < all.length ? String(first + 5) : null;
+      return answer({ length: entries.length, entries, nextId });
+    }),
+  );
+  const cp = stack.use(
+    await startTestControlPlane({
+      ...{ clock, requestsPerMinute: 0 },
+      settings: { OUTGOING_ALLOWED_NETWORKS: '127.0.0.0/8', ...settings },
+    }),
+  );
+  return { cp, clock, url: other.url, down, answers, authorizations };
+}
+
+/** Checks as an import makes them, and results of ours until the end. */
+async function imported({ cp, down }: World, ids: readonly string[]): Promise<Map<string, string>> {
+  const resources = ids.map((id, index) =>
+    resource('check', `check-${id}`, {
+      ...{ checkType: 'URL', name: `Shop ${index}`, frequency: 5, activated: false },
+      request: { url: 'https://shop.example/' },
+    }),
+  );
+  resources.push(
+    resource('check', `check-${randomUUID()}`, {
+      ...{ checkType: 'HEARTBEAT', name: 'Nightly' },
+      heartbeat: { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours' },
+    }),
+  );
+  const project = { logicalId: 'import-checkly', name: 'Import' };
+  const diff = await deployed(cp, projectOf(resources, { project }));
+  const { db } = cp.controlPlane.services;
+  const made = new Map(
+    diff.map(({ logicalId, physicalId }) => [logicalId.slice(6), String(physicalId)]),
+  );
+  for (const id of ids) {
+    const owner = { accountId: cp.accountId, checkId: made.get(id) ?? '' };
+    const here = down.get(id)?.here ?? [];
+    const run = await db
+      .insertInto('check_runs')
+      .values(runRow(owner, start))
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const rows = [];
+    for (let at = 0; at < hours * 60; at += 5) {
+      rows.push(
+        resultRow(owner, run.id, start + at * minute, { has_failures: isWithin(here, at) ? 1 : 0 }),
+      );
+    }
+    await db.insertInto('check_results').values(rows).execute();
+  }
+  return made;
+}
+
+const stateOf = async (cp: TestControlPlane): Promise<ShadowState> =>
+  (await cp.api('GET', '/v1/shadow')).body;
+
+const body = (url: string, more: object = {}) => ({ baseUrl: url, apiKey: key, ...more });
+
+/** Lets time pass until all results are compared. */
+async function untilCompared({ cp, clock }: World, until: number): Promise<ShadowState> {
+  let state = await stateOf(cp);
+  await eventually(
+    async () => {
+      await passTime(clock, 2 * minute, minute);
+      state = await stateOf(cp);
+      return state.problem !== null || Date.parse(state.readUntil ?? '') >= until;
+    },
+    () => `compared until ${state.readUntil}`,
+  );
+  return state;
+}
+
+test('20 of 20 seeded differences are listed with the evidence of both, and agreement is not', async () => {
+  await using stack = new AsyncDisposableStack();
+  const world = await twoSides(stack);
+  const { cp, clock, down, url } = world;
+  const ids = Array.from({ length: checks }, () => randomUUID());
+  const seeded: { id: string; side: string; at: number }[] = [];
+  for (const [index, id] of ids.entries()) {
+    const spans: { there: [number, number][]; here: [number, number][] } = { there: [], here: [] };
+    // An outage that both see.
+    for (const side of [spans.there, spans.here]) side.push([40, 75]);
+    for (let number = 0; number < 5; number += 1) {
+      const isTheirs = (index + number) % 2 === 0;
+      const at = 120 + number * 90 + index;
+      (isTheirs ? spans.there : spans.here).push([at, at + 25]);
+      seeded.push({ id, side: isTheirs ? 'THEIRS' : 'OURS', at });
+    }
+    down.set(id, spans);
+  }
+  const made = await imported(world, ids);
+  const folder = stack.use(temporaryFolder());
+  const operator = new Operator(folder.path, { CONTROL_PLANE_API_KEY: cp.apiKey });
+  const keyFile = join(folder.path, 'key');
+  writeFileSync(keyFile, key, { mode: 0o600 });
+  const source = ['--api-key-file', keyFile, '--base-url', `${url}/`];
+  const started = await operator.run('shadow', 'start', ...source, '--url', cp.url);
+  assert.equal(started.code, 0, started.error);
+  assert.equal((started.out + started.error).includes(key), false);
+  clock.advance(hours * 60 * minute);
+  const state = await untilCompared(world, start + (hours - 2) * 60 * minute);
+  assert.deepEqual([state.problem, state.checks, state.differences], [null, checks, 20]);
+  assert.deepEqual(
+    state.notCompared.map(({ name, why }) => `${name}: ${why}`),
+    ['Nightly: its job pings one side alone'],
+  );
+  assert.deepEqual([...world.authorizations], [`Bearer ${key}`]);
+  const listed: ShadowDifference[] = (await cp.api('GET', '/v1/shadow/differences?limit=100')).body;
+  const found = listed.map(({ checkId, failedAt, firstAt }) => ({
+    ...{ checkId, side: failedAt, minute: (Date.parse(firstAt) - start) / minute },
+  }));
+  for (const { id, side, at } of seeded) {
+    const same = found.filter(
+      (each) =>
+        each.checkId === made.get(id) &&
+        each.side === side &&
+        // The first run of that side in it; their clock is known to half a second.
+        each.minute > at - 0.1 &&
+        each.minute < at + 10,
+    );
+    assert.equal(same.length, 1, `${id} ${side} ${at}: ${JSON.stringify(found)}`);
+  }
+  for (const { failedAt, saw, othersSaw, results } of listed) {
+    assert.equal(saw.status, 'failing');
+    assert.deepEqual(
+      othersSaw.map((one) => one.status),
+      ['passing', 'passing'],
+    );
+    const [before, after] = othersSaw.map((one) => Date.parse(one.at));
+    assert.ok(Number(before) <= Date.parse(saw.at) && Number(after) > Date.parse(saw.at));
+    assert.equal(saw.error, failedAt === 'THEIRS' ? 'they got no answer' : null);
+    assert.equal(saw.location, 'eu-west-1');
+    assert.ok(results >= 2, String(results));
+  }
+  // By check and by time.
+  const [first = ''] = ids;
+  const ofOne = await cp.api('GET', `/v1/shadow/differences?checkId=${made.get(first)}`);
+  assert.equal(ofOne.body.length, 5);
+  const early = Math.floor((start + 118 * minute) / 1000);
+  const before = await cp.api('GET', `/v1/shadow/differences?to=${early}`);
+  assert.deepEqual(before.body, []);
+  const show = ['shadow', 'show', '--days', '999', '--url', cp.url];
+  const shown = await operator.run(...show, '--check');
+  assert.equal(shown.code, 1);
+  assert.match(shown.out, /only they saw it failing: .* 3 results/);
+  assert.match(
+    shown.out,
+    /they {2}2026-06-01T.* eu-west-1 {2}failing in 123 ms: they got no answer/,
+  );
+  assert.match(shown.out, /stop it with `control-plane shadow stop`/);
+  assert.match(shown.error, /^20 differences in the last 999 days\n$/);
+  // The end of it forgets the key and keeps what was found.
+  assert.equal((await operator.run('shadow', 'stop', '--url', cp.url)).code, 0);
+  const { db } = cp.controlPlane.services;
+  assert.deepEqual(await db.selectFrom('shadows').selectAll().execute(), []);
+  const ended = await stateOf(cp);
+  assert.deepEqual([ended.isOn, ended.differences], [false, 20]);
+});
+
+test('what the other side refuses or lacks is said, and it goes on afterwards', async () => {
+  await using stack = new AsyncDisposableStack();
+  const world = await twoSides(stack);
+  const { cp, clock, down, url, answers } = world;
+  const [id, gone] = [randomUUID(), randomUUID()];
+  down.set(id, { there: [], here: [] });
+  await imported(world, [id, gone]);
+  answers.push({ status: 401, body: '{"message":"no"}' });
+  await cp.api('PUT', '/v1/shadow', body(url));
+  clock.advance(4 * 60 * minute);
+  const refused = await untilCompared(world, Infinity);
+  assert.match(refused.problem ?? '', /status 401, the API key is refused/);
+  answers.push({ status: 429, headers: { 'retry-after': '120' }, body: '{}' });
+  await cp.api('PUT', '/v1/shadow', body(url));
+  const state = await untilCompared(world, start + 2 * 60 * minute);
+  assert.deepEqual([state.problem, state.differences, state.checks], [null, 0, 1]);
+  assert.ok(state.compared > 20, String(state.compared));
+  const why = state.notCompared.map((each) => each.why);
+  assert.ok(why.includes('the other side does not have it any more'), why.join());
+});
+
+test('an address inside of the network is refused, and so is a key that is none', async () => {
+  await using stack = new AsyncDisposableStack();
+  const world = await twoSides(stack, { OUTGOING_ALLOWED_NETWORKS: '' });
+  const { cp, clock, down, url } = world;
+  const id = randomUUID();
+  down.set(id, { there: [], here: [] });
+  await imported(world, [id]);
+  const two = await cp.api('PUT', '/v1/shadow', body(url, { apiKey: 'two words' }));
+  assert.equal(two.status, 400);
+  assert.equal((await cp.api('PUT', '/v1/shadow', body(url))).status, 200);
+  clock.advance(4 * 60 * minute);
+  const { problem } = await untilCompared(world, Infinity);
+  assert.match(problem ?? '', /is not at a public address/);
+  assert.equal(world.authorizations.size, 0);
+});
