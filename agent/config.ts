@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { maxRecipients, resultPublicKey } from '@monitor/shared/contract/encrypted-result.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { AgentError } from './errors.ts';
+import { picturePolicies } from './browsers/pictures.ts';
 import { secretSettings } from './guard-process.ts';
 import { homeFolder } from './home-folder.ts';
 import { keyProblem } from './key-problem.ts';
@@ -239,6 +240,12 @@ const settings = {
     fallback: 'warm',
     meaning:
       'warm keeps a browser open and gives each run a fresh context; cold starts one for each run',
+  },
+  SECRETS_IN_PICTURES: {
+    schema: oneOf(picturePolicies, 'lower'),
+    fallback: 'withhold',
+    meaning:
+      'withhold paints secrets over in pictures and films and withholds those in which one cannot be located; paint lets these leave; keep searches no picture',
   },
   SCRIPT_MEMORY_MB: {
     schema: wholeNumber(64, 1_048_576),

@@ -220,6 +220,7 @@ export async function openScripting(parts: ScriptingParts): Promise<OpenScriptin
       sessions,
       browsers: pool,
       isWarm,
+      pictures: config.SECRETS_IN_PICTURES,
       gateway,
       model: modelOf(config, toModel),
       downloadCodeBundle,

@@ -52,6 +52,8 @@ interface Taken {
   digest: string | null;
   isFleeting: boolean;
   withheld: string | null;
+  /** True for a trace that must lose its pictures. */
+  losesPictures: boolean;
 }
 
 const beyondLimit = `it has more than ${maxArtifactBytes} bytes, the most that can be uploaded`;
@@ -91,6 +93,11 @@ function announce(one: Taken): ArtifactDeclaration {
   return { name, type, contentType, size, ...(isComing && { digest }), withheld };
 }
 
+/** Of a picture in which secrets could not be looked for. */
+function whyWithheld({ type, contentType, withheldPictures = null }: GivenFile): string | null {
+  return type !== 'trace' && /^(image|video)\//.test(contentType) ? withheldPictures : null;
+}
+
 /** Null with `withheld` set when the file must not leave. */
 async function clean(
   one: Taken,
@@ -99,7 +106,7 @@ async function clean(
   if (one.withheld !== null || one.file === null) return null;
   const path = spool.pathOf(resultId, one.file);
   try {
-    await scrubber.file(path, one.contentType);
+    await scrubber.file(path, one.contentType, { withoutPictures: one.losesPictures });
     if (encrypter !== null) await encrypter.file(path, one.name);
     one.size = (await stat(path)).size;
     if (one.size > maxArtifactBytes) {
@@ -177,7 +184,8 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
         size: 0,
         digest: null,
         isFleeting: given.isFleeting === true,
-        withheld: null,
+        withheld: whyWithheld(given),
+        losesPictures: given.type === 'trace' && typeof given.withheldPictures === 'string',
       };
       if (taken.length === maxFiles) {
         beyond += 1;
@@ -185,7 +193,7 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
       }
       taken.push(one);
       // One after the other: the order in which files are added is the order they are shown in.
-      const turn = last.then(() => take(given, one));
+      const turn = last.then(() => (one.withheld === null ? take(given, one) : undefined));
       last = turn;
       await turn;
       return artifactReference(one.name);

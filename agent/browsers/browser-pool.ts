@@ -17,6 +17,7 @@ import type { AllowedClient } from '../net/gateway/allowed-clients.ts';
 import type { CpuWaits } from '../script-host/cpu-waits.ts';
 import type { ProgramEnd, ScriptHost } from '../script-host/script-host.ts';
 import { browsersFolder } from './browsers-folder.ts';
+import { pictureNote, type PictureNote, type WatchedPictures } from './pictures.ts';
 
 /** A browser that is open already, for one run. */
 export interface BrowserLease {
@@ -24,6 +25,8 @@ export interface BrowserLease {
   /** By what the kernel knows its processes; no other run has the browser meanwhile. */
   readonly allowedClient: AllowedClient;
   readonly waits: CpuWaits;
+  /** What became of pictures in this run. */
+  readonly pictureNotes: readonly PictureNote[];
   /** Resolves when the browser has ended, with whether it had used more memory than a run may. */
   readonly ended: Promise<{ isOutOfMemory: boolean }>;
   /** `isClean` is false after a run that ended in any unusual way: the browser is then thrown away. */
@@ -32,7 +35,7 @@ export interface BrowserLease {
 
 export interface BrowserPool extends AsyncDisposable {
   /** Throws BROWSER_MISSING or BROWSER_BROKEN. */
-  lease(runtime: InstalledRuntime): Promise<BrowserLease>;
+  lease(runtime: InstalledRuntime, pictures?: WatchedPictures | null): Promise<BrowserLease>;
 }
 
 /** `unclean`: its last run ended in an unusual way; `gone`: it ended by itself; `memory`: it took too much. */
@@ -53,6 +56,7 @@ const message = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), endpoint: z.string() }),
   z.object({ type: z.literal('broken'), message: z.string() }),
   z.object({ type: z.literal('closed') }),
+  z.object({ type: z.literal('picture'), note: pictureNote }),
 ]);
 
 /** A whole browser may use what a run of a script may use. */
@@ -63,8 +67,11 @@ interface WarmBrowser {
   readonly allowedClient: BrowserLease['allowedClient'];
   readonly waits: CpuWaits;
   runs: number;
-  /** Resolves with the endpoint when it has passed its check, rejects when it is broken. */
+  /** Resolves when it has passed its check, rejects when it is broken. */
   ready(): Promise<string>;
+  pictureNotes: PictureNote[];
+  /** Resolves with the endpoint when it looks for these in the pages of its next run. */
+  watch(pictures: WatchedPictures | null): Promise<string>;
   /** Opens a page in it again. */
   check(): void;
   close(): Promise<void>;
@@ -117,6 +124,7 @@ async function openBrowser(
       const parsed = message.safeParse(raw);
       if (!parsed.success) return;
       if (parsed.data.type === 'ready') answer.resolve(parsed.data.endpoint);
+      else if (parsed.data.type === 'picture') opened.pictureNotes.push(parsed.data.note);
       else {
         isGone = true;
         broken(parsed.data.type === 'broken' ? parsed.data.message : 'it closed by itself');
@@ -130,18 +138,25 @@ async function openBrowser(
     isOutOfMemory = end.reason === 'memory';
     broken(end.explanation ?? howEnded(end));
   });
-  return {
+  const ask = (what: { type: string; pictures?: WatchedPictures | null }): Promise<string> => {
+    answer = Promise.withResolvers<string>();
+    answer.promise.catch(() => undefined);
+    if (isGone) broken('it has ended');
+    else program.send(what);
+    return answer.promise;
+  };
+  const opened: WarmBrowser = {
     openedAt: tools.clock.monotonic(),
     allowedClient: workspace.allowedClient,
     waits: workspace.waits,
     runs: 0,
+    pictureNotes: [],
     ready: () => answer.promise,
-    check() {
-      answer = Promise.withResolvers<string>();
-      answer.promise.catch(() => undefined);
-      if (isGone) broken('it has ended');
-      else program.send({ type: 'check' });
+    watch(pictures) {
+      opened.pictureNotes = [{ what: 'browser', reason: null }];
+      return ask({ type: 'watch', pictures });
     },
+    check: () => void ask({ type: 'check' }),
     isGone: () => isGone,
     isOutOfMemory: () => isOutOfMemory,
     ended,
@@ -151,6 +166,7 @@ async function openBrowser(
       await workspace[Symbol.asyncDispose]();
     },
   };
+  return opened;
 }
 
 /** Opens the pool; browsers start with the first run that needs one. */
@@ -215,7 +231,7 @@ export function createBrowserPool(tools: BrowserPoolTools): BrowserPool {
   };
 
   return {
-    async lease(runtime) {
+    async lease(runtime, pictures = null) {
       const list = idleOf(runtime);
       let fault: unknown = null;
       // One that has died while it waited is no reason to fail: a new one gets its chance.
@@ -223,13 +239,15 @@ export function createBrowserPool(tools: BrowserPoolTools): BrowserPool {
         const opening = (attempt === 0 ? list.shift() : undefined) ?? open(runtime);
         try {
           const browser = await opening;
-          const endpoint = await browser.ready();
+          await browser.ready();
           browser.runs += 1;
+          const endpoint = await browser.watch(pictures);
           let isReleased = false;
           return {
             endpoint,
             allowedClient: browser.allowedClient,
             waits: browser.waits,
+            pictureNotes: browser.pictureNotes,
             ended: browser.ended,
             release(isClean) {
               if (isReleased) return;

@@ -14,17 +14,8 @@ import { alertOf, sentenceOfAlert } from './tls-alert.ts';
  *   EINVAL              a local route throws such packets away
  */
 const agentErrorCodes = new Set([
-  'EMFILE',
-  'ENFILE',
-  'ENOBUFS',
-  'ENOMEM',
-  'EADDRNOTAVAIL',
-  'EAFNOSUPPORT',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'EACCES',
-  'EPERM',
-  'EINVAL',
+  ...['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENETUNREACH'],
+  ...['ENETDOWN', 'EACCES', 'EPERM', 'EINVAL'],
 ]);
 
 /** Codes of the above that a distant router can cause as well. */
@@ -35,23 +26,9 @@ const saidByOwnRoute = 'EHOSTUNREACH';
 
 /** Codes for which `onlyOn: NETWORK_ERROR` retries. */
 const networkErrors = new Set([
-  'ECONNRESET',
-  'ECONNREFUSED',
-  'ECONNABORTED',
-  'ENOTFOUND',
-  'ENODATA',
-  'ESERVFAIL',
-  'ETIMEDOUT',
-  'ETIMEOUT',
-  'TIMEOUT',
-  'SOCKET_TIMEOUT',
-  'CONNECT_TIMEOUT',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'EPIPE',
-  'SOCKET_CLOSED',
-  'BODY_INCOMPLETE',
+  ...['ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'ENOTFOUND', 'ENODATA', 'ESERVFAIL'],
+  ...['ETIMEDOUT', 'ETIMEOUT', 'TIMEOUT', 'SOCKET_TIMEOUT', 'CONNECT_TIMEOUT', 'EAI_AGAIN'],
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'EPIPE', 'SOCKET_CLOSED', 'BODY_INCOMPLETE'],
 ]);
 
 const sentences: Record<string, string> = {

@@ -22,6 +22,7 @@ import type {
   ResultDetails,
 } from '@monitor/shared/contract/check-result.ts';
 import type { BrowserPool } from '../browsers/browser-pool.ts';
+import type { PicturePolicy } from '../browsers/pictures.ts';
 import type { FoundBrowser } from '../browsers/find-browser.ts';
 import type { ScriptSessions } from '../browsers/script-sessions.ts';
 import type { Gateway } from '../net/gateway/gateway.ts';
@@ -77,6 +78,8 @@ export type GivenFile = ({ path: string } | { bytes: Uint8Array }) & {
   contentType: string;
   /** It need not survive a loss of power right away: there may be hundreds a second of it. */
   isFleeting?: boolean;
+  /** Why no picture of a page may leave with it: a picture or film is withheld, a trace loses its own. */
+  withheldPictures?: string | null;
 };
 
 /** How a language model is reached. Its key stays in this process. */
@@ -104,6 +107,8 @@ export interface Scripting {
   browser(): Promise<FoundBrowser>;
   /** True when browsers stay open between runs. */
   readonly isWarm: boolean;
+  /** What becomes of secrets in pictures of pages. */
+  readonly pictures: PicturePolicy;
   /** The way out for runs that show client certificates, or go by the proxy of the location. */
   readonly gateway: Gateway;
   readonly model: ModelSettings | null;

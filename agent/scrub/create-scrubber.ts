@@ -114,7 +114,9 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
     text,
     value: (value) => (isClean(value) ? value : scrubValue(value, { text, isCredential })),
     stream: () => new ScrubStream(needles, detect, onFound),
-    file: (path, contentType) =>
-      scrubFile(path, contentType, { needles, detect, text, isCredential, maxUnpackedBytes }),
+    file: (path, contentType, { withoutPictures = false } = {}) =>
+      scrubFile(path, contentType, {
+        ...{ needles, detect, text, isCredential, maxUnpackedBytes, withoutPictures },
+      }),
   };
 }

@@ -17,7 +17,7 @@ export interface Scrubber {
   /**
    * Rewrites a file in place, by its content type: text, JSON, archives and what is in them, the
    * metadata of images and videos. Throws SCRUBBING_FAILED when it cannot be done: the file must then
-   * stay on the agent.
+   * stay on the agent. `withoutPictures` takes all pictures out of an archive.
    */
-  file(path: string, contentType: string): Promise<void>;
+  file(path: string, contentType: string, options?: { withoutPictures?: boolean }): Promise<void>;
 }

@@ -5,19 +5,12 @@ import type { Machine } from '../doctor/machine.ts';
 
 /** Kernel settings that decide what an agent can do. */
 const sysctls = [
-  'net/ipv4/ping_group_range',
-  'net/ipv4/ip_local_port_range',
-  'net/ipv4/ip_unprivileged_port_start',
-  'net/ipv4/tcp_syn_retries',
-  'net/ipv6/conf/all/disable_ipv6',
-  'net/ipv6/conf/default/disable_ipv6',
-  'kernel/unprivileged_userns_clone',
-  'kernel/apparmor_restrict_unprivileged_userns',
-  'kernel/pid_max',
-  'kernel/threads-max',
-  'user/max_user_namespaces',
-  'fs/file-nr',
-  'vm/overcommit_memory',
+  ...['net/ipv4/ping_group_range', 'net/ipv4/ip_local_port_range'],
+  ...['net/ipv4/ip_unprivileged_port_start', 'net/ipv4/tcp_syn_retries'],
+  ...['net/ipv6/conf/all/disable_ipv6', 'net/ipv6/conf/default/disable_ipv6'],
+  ...['kernel/unprivileged_userns_clone', 'kernel/apparmor_restrict_unprivileged_userns'],
+  ...['kernel/pid_max', 'kernel/threads-max', 'user/max_user_namespaces', 'fs/file-nr'],
+  ...['vm/overcommit_memory'],
 ];
 
 /** Files of a control group by controller, of both versions. */

@@ -58,6 +58,7 @@ export const withoutScripting: Omit<Scripting, 'host' | 'runtime'> = {
   sessions: { take: nothing('session'), [Symbol.asyncDispose]: () => Promise.resolve() },
   browsers: null,
   isWarm: false,
+  pictures: 'withhold',
   gateway: createGateway({ now: () => Date.now() }),
   browser: nothing('browser'),
   scriptLimits: {

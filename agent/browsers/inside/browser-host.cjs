@@ -12,6 +12,7 @@ const path = require('node:path');
 const readline = require('node:readline');
 const net = require('node:net');
 const { createRequire } = require('node:module');
+const { watchBrowsers } = require('./pictures/watch-browsers.cjs');
 
 const say = (message) => fs.writeSync(3, `${JSON.stringify(message)}\n`);
 
@@ -103,7 +104,13 @@ async function check(chromium, endpoint) {
   }
 }
 
+const nothing = { forms: [], isStrict: true };
+
 async function main() {
+  const pictures = watchBrowsers(
+    () => nothing,
+    (note) => say({ type: 'picture', note }),
+  );
   const settings = JSON.parse(process.env.MONITOR_BROWSER);
   // By way of `playwright`, as scripts do: another package may have brought a newer core beside it.
   const { chromium } = createRequire(path.join(settings.runtimeFolder, 'package.json'))(
@@ -130,12 +137,19 @@ async function main() {
     }
   };
   const input = new net.Socket({ fd: 4, readable: true, writable: false });
-  readline.createInterface({ input }).on('line', () => {
+  readline.createInterface({ input }).on('line', (line) => {
+    const message = JSON.parse(line);
+    if (message.type === 'watch') {
+      pictures.setWatched(message.pictures ?? nothing);
+      say({ type: 'ready', endpoint });
+      return;
+    }
     if (guarded.change === null) {
       // Its last run would know the way in.
       void server.kill();
       return;
     }
+    pictures.setWatched(nothing);
     endpoint = guarded.change();
     void report();
   });

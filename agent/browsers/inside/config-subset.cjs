@@ -7,30 +7,11 @@ const { emit } = require('./events.cjs');
 
 const allowed = ['timeout', 'use', 'expect'];
 const allowedUse = [
-  'baseURL',
-  'colorScheme',
-  'geolocation',
-  'locale',
-  'permissions',
-  'timezoneId',
-  'viewport',
-  'deviceScaleFactor',
-  'hasTouch',
-  'isMobile',
-  'javaScriptEnabled',
-  'extraHTTPHeaders',
-  'httpCredentials',
-  'ignoreHTTPSErrors',
-  'offline',
-  'actionTimeout',
-  'navigationTimeout',
-  'testIdAttribute',
-  'connectOptions',
-  'contextOptions',
-  'bypassCSP',
-  'proxy',
-  'clientCertificates',
-  'userAgent',
+  ...['baseURL', 'colorScheme', 'geolocation', 'locale', 'permissions', 'timezoneId'],
+  ...['viewport', 'deviceScaleFactor', 'hasTouch', 'isMobile', 'javaScriptEnabled'],
+  ...['extraHTTPHeaders', 'httpCredentials', 'ignoreHTTPSErrors', 'offline', 'actionTimeout'],
+  ...['navigationTimeout', 'testIdAttribute', 'connectOptions', 'contextOptions', 'bypassCSP'],
+  ...['proxy', 'clientCertificates', 'userAgent'],
 ];
 const allowedExpect = ['timeout', 'toHaveScreenshot', 'toMatchSnapshot'];
 

@@ -7,6 +7,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { createRequire } = require('node:module');
 const { emit, bounded } = require('./events.cjs');
+const { unsearched, watchRun } = require('./pictures/watch-browsers.cjs');
 
 /**
  * Playwright names the line of a script that made a call by the first frame that is not its own. Code
@@ -191,25 +192,28 @@ async function saveEvidence(folder) {
 
 /** What a warm browser cannot give, since it is already running. */
 function needsOwnBrowser(options) {
-  const shared = ['headless', 'timeout', 'slowMo', 'executablePath', 'channel', 'handleSIGINT'];
-  const further = [
-    'handleSIGTERM',
-    'handleSIGHUP',
-    'tracesDir',
-    'logger',
-    'artifactsDir',
-    'downloadsPath',
+  const known = [
+    ...[
+      'headless',
+      'timeout',
+      'slowMo',
+      'executablePath',
+      'channel',
+      'handleSIGINT',
+      'handleSIGTERM',
+    ],
+    ...['handleSIGHUP', 'tracesDir', 'logger', 'artifactsDir', 'downloadsPath'],
   ];
   return Object.entries(options).some(
     ([name, value]) =>
       value !== undefined &&
       !name.startsWith('_') &&
-      ![...shared, ...further].includes(name) &&
+      !known.includes(name) &&
       !(Array.isArray(value) && value.length === 0),
   );
 }
 
-function instrumentChromium(chromium, recorder, settings) {
+function instrumentChromium(chromium, recorder, settings, pictures) {
   const { launch, connect, connectOverCDP, launchPersistentContext } = chromium;
   const own = (options = {}) => ({
     ...options,
@@ -245,9 +249,12 @@ function instrumentChromium(chromium, recorder, settings) {
     const keep = options.proxy ? watchAsItIs : watch;
     return keep(await (needsOwnBrowser(options) ? start() : failing(start)));
   };
-  chromium.connect = async (...args) => watchAsItIs(await connect.apply(chromium, args));
-  chromium.connectOverCDP = async (...args) =>
-    watchAsItIs(await connectOverCDP.apply(chromium, args));
+  const openRemote = async (open, args) => {
+    pictures.note({ what: 'browser', reason: unsearched });
+    return watchAsItIs(await open.apply(chromium, args));
+  };
+  chromium.connect = (...args) => openRemote(connect, args);
+  chromium.connectOverCDP = (...args) => openRemote(connectOverCDP, args);
   chromium.launchPersistentContext = async (folder, options = {}) => {
     const given = own(withProxy(options, settings));
     const context = await launchPersistentContext.call(chromium, folder, given);
@@ -260,12 +267,13 @@ function instrumentChromium(chromium, recorder, settings) {
  * the script is loaded.
  */
 function instrument(settings) {
+  const pictures = watchRun(process.env.MONITOR_FOLDER);
   for (const coreFolder of coresOf(settings.runtimeFolder).filter(runsHere)) {
     const playwright = require(coreFolder);
     const requests = loadAsPlaywrights('requests.cjs', coreFolder);
     const pages = loadAsPlaywrights('pages.cjs', coreFolder);
     const recorder = { watchContext: pages.watchContext, traceHeaders: requests.traceHeaders };
-    instrumentChromium(playwright.chromium, recorder, settings);
+    instrumentChromium(playwright.chromium, recorder, settings, pictures);
     requests.watchSockets();
     const { newContext } = playwright.request;
     playwright.request.newContext = async (options = {}) => {

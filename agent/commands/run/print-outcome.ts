@@ -58,32 +58,11 @@ function hopRows({ hops }: Record<string, unknown>): string[][] {
 /** The parts of a response that tell most, by what is there. */
 function facts(response: Record<string, unknown>): string[][] {
   const shown = [
-    'status',
-    'statusText',
-    'httpVersion',
-    'href',
-    'redirects',
-    'remoteAddress',
-    'resolvedIp',
-    'ipFamily',
-    'returnCode',
-    'protocol',
-    'cipherSuite',
-    'daysUntilExpiry',
-    'hostnameVerified',
-    'chainTrusted',
-    'ocspStatus',
-    'totalHops',
-    'truncationReason',
-    'packetLoss',
-    'packetsReceived',
-    'grpcMethod',
-    'grpcStatusCode',
-    'grpcStatusMessage',
-    'healthStatusLabel',
-    'responseMessage',
-    'data',
-    'truncated',
+    ...['status', 'statusText', 'httpVersion', 'href', 'redirects', 'remoteAddress'],
+    ...['resolvedIp', 'ipFamily', 'returnCode', 'protocol', 'cipherSuite', 'daysUntilExpiry'],
+    ...['hostnameVerified', 'chainTrusted', 'ocspStatus', 'totalHops', 'truncationReason'],
+    ...['packetLoss', 'packetsReceived', 'grpcMethod', 'grpcStatusCode', 'grpcStatusMessage'],
+    ...['healthStatusLabel', 'responseMessage', 'data', 'truncated'],
   ];
   return shown.flatMap((name) => {
     const value = response[name];

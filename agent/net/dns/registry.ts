@@ -55,17 +55,8 @@ export function classNameOf(number: number): string {
 }
 
 const returnCodes = [
-  'NOERROR',
-  'FORMERR',
-  'SERVFAIL',
-  'NXDOMAIN',
-  'NOTIMP',
-  'REFUSED',
-  'YXDOMAIN',
-  'YXRRSET',
-  'NXRRSET',
-  'NOTAUTH',
-  'NOTZONE',
+  ...['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED', 'YXDOMAIN', 'YXRRSET'],
+  ...['NXRRSET', 'NOTAUTH', 'NOTZONE'],
 ];
 
 /** `NXDOMAIN` for 3; `RCODE12` for an unnamed number. */

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { AgentError } from '../../errors.ts';
+import { RunPictures } from '../../browsers/pictures.ts';
 import { substituteNote } from '../scripts/substitute-note.ts';
 import { openProxySession } from '../scripts/proxy-session.ts';
 import type { ProxySession } from '../../net/gateway/gateway.ts';
@@ -126,7 +127,8 @@ export class BrowserSession implements AsyncDisposable {
     try {
       const { executablePath, args } = browser;
       const proxy = proxySession === null ? null : { server: proxySession.server };
-      const answer = await session.call('open', { executablePath, args, proxy });
+      const pictures = new RunPictures(context.environment, scripting.pictures).watched;
+      const answer = await session.call('open', { executablePath, args, proxy, pictures });
       if (answer.ok) {
         session.#isOpen = true;
         stack.move();

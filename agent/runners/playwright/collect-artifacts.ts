@@ -48,7 +48,7 @@ export async function collectArtifacts(
   events: SuiteEvents,
   workspace: Workspace,
   sink: ArtifactSink,
-  log: SuiteLog,
+  { log, withheldPictures }: { log: SuiteLog; withheldPictures: string | null },
 ): Promise<Collected> {
   const collected: Collected = { traces: [], videos: [], all: [] };
   const tests = [...events.tests.values()].sort(
@@ -81,6 +81,7 @@ export async function collectArtifacts(
       name: `${folder}/${filename}`,
       type,
       contentType: attachment.contentType,
+      withheldPictures,
     });
     collected.all.push(reference);
     if (type === 'trace') collected.traces.push({ url: reference, name: nameOf(test), filename });

@@ -12,6 +12,7 @@ import { join, posix } from 'node:path';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { PlaywrightCheckResult } from '@monitor/shared/contract/check-result.ts';
 import { AgentError } from '../../errors.ts';
+import { RunPictures } from '../../browsers/pictures.ts';
 import { proxyOfRuns } from '../../script-host/proxy-of-runs.ts';
 import type { ScriptLimits, Workspace } from '../../script-host/script-host.ts';
 import { openProxySession } from '../scripts/proxy-session.ts';
@@ -38,7 +39,7 @@ import {
   type Quarantine,
   quarantineAt,
 } from './suite-outcome.ts';
-import { lastLines, markerOf, openSuiteShell, projectFolder } from './suite-shell.ts';
+import { lastLines, markerOf, openSuiteShell, ownFolder, projectFolder } from './suite-shell.ts';
 import { ownerOf, unpackBundle } from './unpack-bundle.ts';
 
 /** A suite installs a project and runs browsers side by side. */
@@ -160,10 +161,11 @@ async function perform(
   proxySession?.admit(workspace.allowedClient);
   const proxy = proxyOfRuns(proxySession?.server ?? null, variables);
   const environment = { ...proxy, ...variables, ...browsers };
+  const pictures = new RunPictures(context.environment, context.scripting().pictures);
   const run = await log.during('test', () =>
-    runTests(settings, { workspace, shell, workingDir }, environment, leftMs()),
+    runTests(settings, { workspace, shell, workingDir }, environment, pictures, leftMs()),
   );
-  await finish(run, { settings, context, log, workspace, seen, workingDir });
+  await finish(run, { settings, context, log, workspace, seen, workingDir, pictures });
   // What the suite could not reach because of us says nothing about the target.
   if (seen.failure !== null && proxySession?.agentError) throw proxySession.agentError;
   if (seen.failure === null) await installed.keep();
@@ -179,9 +181,10 @@ async function finish(
     workspace: Workspace;
     seen: Seen;
     workingDir: string;
+    pictures: RunPictures;
   },
 ): Promise<void> {
-  const { settings, context, log, workspace, seen, workingDir } = parts;
+  const { settings, context, log, workspace, seen, workingDir, pictures } = parts;
   seen.events = await readSuiteEvents(await workspace.read(eventsFile));
   const outcome = outcomeOfSuite(seen.events, seen.isQuarantined);
   if (outcome.forgiven.length > 0) {
@@ -192,7 +195,10 @@ async function finish(
     failureOfSuite(seen.events, outcome, settings.testCommand, end.exitCode, lastLines(end));
   if (context.signal.aborted) return;
   await log.during('collect', async () => {
-    seen.artifacts = await collectArtifacts(seen.events, workspace, context.artifacts, log);
+    const { lines, withheld } = pictures.seen(await pictures.notes(workspace, ownFolder));
+    for (const { msg, level } of lines) log.add(msg, level);
+    const ways = { log, withheldPictures: withheld };
+    seen.artifacts = await collectArtifacts(seen.events, workspace, context.artifacts, ways);
     const report = await workspace.read(reportFile);
     if (report === null) return;
     await report.close();

@@ -3,12 +3,17 @@ import { readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { ProgramEnd, Workspace } from '../../script-host/script-host.ts';
+import type { RunPictures } from '../../browsers/pictures.ts';
 import { assertEnded } from './program-failure.ts';
 import type { SuiteSettings } from './settings.ts';
 import { SuiteFailure } from './suite-failure.ts';
 import { ownFolder, type SuiteShell } from './suite-shell.ts';
 
 const maxTestMs = 1_800_000;
+/** Of browser checks too. The suite's own Node reads them, which may be an older one. */
+const pictureParts = ['watch-browsers', 'filter', 'guard', 'drawn-text'].map(
+  (name) => `../../../browsers/inside/pictures/${name}.cjs`,
+);
 
 /** Where the reporter writes, relative to the workspace. */
 export const eventsFile = posix.join(ownFolder, 'events.jsonl');
@@ -22,7 +27,7 @@ export interface TestRun {
 }
 
 async function place(workspace: Workspace, name: string): Promise<string> {
-  const path = posix.join(ownFolder, name);
+  const path = posix.join(ownFolder, posix.basename(name));
   await workspace.write(path, await readFile(new URL(`inside/${name}`, import.meta.url)));
   return join(workspace.folder, path);
 }
@@ -31,9 +36,12 @@ export async function runTests(
   settings: SuiteSettings,
   suite: { workspace: Workspace; shell: SuiteShell; workingDir: string },
   variables: Readonly<Record<string, string>>,
+  pictures: RunPictures,
   leftMs: number,
 ): Promise<TestRun> {
   const { workspace, shell, workingDir } = suite;
+  for (const name of pictureParts) await place(workspace, name);
+  await pictures.write(workspace, ownFolder);
   const reporter = await place(workspace, 'reporter.cjs');
   const preload = await place(workspace, 'preload.cjs');
   const timeoutMs = Math.min(maxTestMs, leftMs);

@@ -5,13 +5,8 @@ import type { RunnerContext } from '../runner.ts';
 
 /** Started by a person or a pipeline: what makes `CI` true. Schedules and retries are not in it. */
 const sessionSources: ReadonlySet<string> = new Set([
-  'CLI_DEPLOY',
-  'DEPLOYMENT',
-  'TEST_NO_RECORD',
-  'TEST_RECORD',
-  'TRIGGER_NO_RECORD',
-  'TRIGGER_RECORD',
-  'TRIGGER_API',
+  ...['CLI_DEPLOY', 'DEPLOYMENT', 'TEST_NO_RECORD', 'TEST_RECORD', 'TRIGGER_NO_RECORD'],
+  ...['TRIGGER_RECORD', 'TRIGGER_API'],
 ]);
 
 /** The facts of the run, the variables of the check, and the marks of a run of the service. */

@@ -63,6 +63,7 @@ export async function collectArtifacts(
   workspace: Workspace,
   events: readonly RunEvent[],
   sink: ArtifactSink,
+  withheldPictures: string | null,
 ): Promise<CollectedArtifacts> {
   const collected: CollectedArtifacts & { report: string | null } = {
     all: [],
@@ -84,6 +85,7 @@ export async function collectArtifacts(
       name: name.replace(/[^\w.-]/g, '_').slice(-100),
       type,
       contentType,
+      withheldPictures,
     });
     collected.all.push(reference);
     if (type === 'trace') collected.traces.push(reference);

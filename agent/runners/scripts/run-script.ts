@@ -14,6 +14,7 @@ import type { ProxySession } from '../../net/gateway/gateway.ts';
 import { beginTrace } from '../../net/http/trace-context.ts';
 import { runVariables } from '../../script-host/run-variables.ts';
 import { canRecordVideo } from '../../browsers/browsers-folder.ts';
+import { RunPictures } from '../../browsers/pictures.ts';
 import { collectArtifacts, type CollectedArtifacts } from './run-artifacts.ts';
 import { LiveOutput } from './live-output.ts';
 import {
@@ -147,6 +148,7 @@ interface Surroundings {
   readonly runtime: InstalledRuntime;
   readonly browser: FoundBrowser | null;
   readonly lease: BrowserLease | null;
+  readonly pictures: RunPictures;
   /** Null when the run may go its own way. */
   readonly proxySession: ProxySession | null;
 }
@@ -196,7 +198,7 @@ async function runInSession(
   definition: CheckDefinition,
   surroundings: Surroundings,
 ): Promise<Ended> {
-  const { context, runtime, browser, lease, proxySession } = surroundings;
+  const { context, runtime, browser, lease, pictures, proxySession } = surroundings;
   const proxyServer = proxySession?.server ?? null;
   const { script, scriptPath, dependencies, playwrightConfig } = definitionParts.parse(definition);
   if (script === null || script.trim() === '') {
@@ -229,6 +231,7 @@ async function runInSession(
     // Of tests it is an option in their configuration, which the customer's comes after.
     proxyServer: written.isTest ? null : proxyServer,
   };
+  await pictures.write(workspace, 'monitor');
   const job: Record<string, unknown> = { environment: withoutOwn(environment), settings };
   if (written.isTest) {
     await workspace.write(
@@ -263,7 +266,8 @@ async function runInSession(
   // Before anything that it was admitted by can be another's.
   await proxySession?.[Symbol.asyncDispose]();
   const events = await readRunEvents(workspace);
-  for (const { value } of eventsOf(events, 'secret')) context.addSecret(value);
+  const learned = eventsOf(events, 'secret').map(({ value }) => value);
+  for (const value of learned) context.addSecret(value);
   if (isTimeout) {
     lease?.release(false);
     const seconds = context.timeoutMs / 1_000;
@@ -283,6 +287,9 @@ async function runInSession(
     !['rawProtocol', 'crash', 'browserGone'].some((type) =>
       events.some((event) => event.type === type),
     );
+  const notes = [...(lease?.pictureNotes ?? []), ...(await pictures.notes(workspace, 'monitor'))];
+  const seen = pictures.seen(notes, learned);
+  lines.push(...seen.lines.map((line) => ({ time: context.clock.now(), ...line })));
   // Before files are moved: the browser can be looked at meanwhile.
   lease?.release(isUsual);
   return {
@@ -290,7 +297,7 @@ async function runInSession(
     isTest: written.isTest,
     failure: isForgiven ? null : failure,
     degraded: failure === null || isForgiven ? (marked ?? unjudged(testsOf(events))) : null,
-    artifacts: await collectArtifacts(workspace, events, context.artifacts),
+    artifacts: await collectArtifacts(workspace, events, context.artifacts, seen.withheld),
     lines,
     waits,
     endedAt,
@@ -323,12 +330,16 @@ export async function runScript(
   await using proxySession = await openProxySession(context, (msg) => {
     notes.push({ time: clock.now(), msg, level: 'WARN' });
   });
-  const lease = withBrowser ? ((await scripting.browsers?.lease(runtime)) ?? null) : null;
+  const pictures = new RunPictures(context.environment, withBrowser ? scripting.pictures : 'keep');
+  const lease = withBrowser
+    ? ((await scripting.browsers?.lease(runtime, pictures.watched)) ?? null)
+    : null;
   const startedAt = clock.now();
   const start = clock.monotonic();
   let ended: Ended;
   try {
-    ended = await runInSession(definition, { context, runtime, browser, lease, proxySession });
+    const parts = { context, runtime, browser, lease, pictures, proxySession };
+    ended = await runInSession(definition, parts);
   } finally {
     // Whatever was thrown on the way here came unexpectedly; a second release has no effect.
     lease?.release(false);

@@ -11,6 +11,8 @@ export interface FileScrub {
   readonly detect: boolean;
   text(text: string): string;
   isCredential(name: string, value: string): boolean;
+  /** True for a trace whose pictures must not leave: nobody could look for secrets in them. */
+  readonly withoutPictures?: boolean;
   /** What one file may unpack to, with everything in it. An artifact has at most 150 MB itself. */
   readonly maxUnpackedBytes: number;
 }

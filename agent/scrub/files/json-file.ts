@@ -12,6 +12,7 @@ import { Redactor } from '../redactor.ts';
 import { scrubValue } from '../scrub-value.ts';
 import { mask } from '../scrubber.ts';
 import { maxParsedBytes, replaceFile, unscrubbable, type FileTask } from './file-task.ts';
+import { hideSplitSecrets, snapshotMark } from './trace-snapshot.ts';
 
 const newline = 0x0a;
 /** What JSON may hide a form behind: `\u0041`, and forms with backslashes of their own. */
@@ -40,8 +41,9 @@ function scrubDocument(text: string, { scrub }: FileTask): string | null {
     if (error instanceof SyntaxError) return null;
     throw error;
   }
+  const isSplitHidden = hideSplitSecrets(value, scrub.needles);
   const scrubbed = scrubValue(value, scrub);
-  if (scrubbed === value && !isNumberHidden) return text;
+  if (scrubbed === value && !isNumberHidden && !isSplitHidden) return text;
   const indent = /^\s*[[{]\r?\n(\s+)/.exec(text)?.[1];
   return JSON.stringify(scrubbed, null, indent) + (text.endsWith('\n') ? '\n' : '');
 }
@@ -49,6 +51,7 @@ function scrubDocument(text: string, { scrub }: FileTask): string | null {
 function needsLook(bytes: Buffer, task: FileTask): boolean {
   return (
     task.jsonMatcher().has(bytes) ||
+    (!task.scrub.needles.isEmpty && bytes.includes(snapshotMark)) ||
     hidingEscapes.some((escape) => bytes.includes(escape)) ||
     (task.scrub.detect && mayHoldCredentials(bytes))
   );

@@ -13,6 +13,9 @@ import { scrubContentName } from '../scrub-value.ts';
 import { replaceFile, unscrubbable, type FileHandler, type FileTask } from './file-task.ts';
 import { budgetOf } from './packed-file.ts';
 
+/** Frames of the film in a trace, pictures that a test attached, and those that the page loaded. */
+const pictureNames = /\.(?:jpe?g|png|webp|webm|gif)$/i;
+
 const stored = 0;
 const deflated = 8;
 
@@ -94,6 +97,10 @@ export const scrubZipFile: FileHandler = async (path, outer, _claim, nested) => 
         refuse(entry);
         const name = names.take(entry.fileName, scrubName(entry.fileName, task));
         if (name !== entry.fileName || entry.fileComment !== '') isChanged = true;
+        if (task.scrub.withoutPictures === true && pictureNames.test(name)) {
+          isChanged = true;
+          continue;
+        }
         if (name.endsWith('/')) {
           target.addEmptyDirectory(name, { mtime: entry.getLastModDate() });
           continue;

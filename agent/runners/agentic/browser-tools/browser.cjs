@@ -83,8 +83,6 @@ async function openBrowser(chromium, { executablePath, args, proxy }) {
   return {
     context,
     notes,
-    /** Elements and values that hold a secret, to be painted over in screenshots. */
-    covered: [],
     page() {
       const page = pages.at(-1);
       if (page === undefined) throw problem('MISSING', 'there is no open page; navigate first');

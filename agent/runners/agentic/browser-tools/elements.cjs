@@ -186,9 +186,4 @@ async function looksAsLearned(locator, { shape }) {
 
 const isStrong = ({ by }) => !weakWays.has(by);
 
-/** The best known way to an element, without waiting for it. */
-function bestWay(page, target) {
-  return locate(frameAt(page, target.frame) ?? page.mainFrame(), target.ways[0]);
-}
-
-module.exports = { bestWay, elementOf, findTarget, snapshotOf };
+module.exports = { elementOf, findTarget, snapshotOf };

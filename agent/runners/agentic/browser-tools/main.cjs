@@ -11,6 +11,7 @@ const path = require('node:path');
 const { createInterface } = require('node:readline');
 const { openBrowser } = require('./browser.cjs');
 const { createTools } = require('./tools.cjs');
+const { watchBrowsers } = require('../../../browsers/inside/pictures/watch-browsers.cjs');
 
 const runtimeFolder = process.argv[2];
 
@@ -36,6 +37,10 @@ async function main() {
     try {
       let output = {};
       if (tool === 'open') {
+        watchBrowsers(
+          () => input.pictures,
+          () => undefined,
+        );
         browser = await openBrowser(chromium, input);
         tools = createTools(browser);
       } else if (tool === 'close') {

@@ -6,7 +6,7 @@
 const path = require('node:path');
 const { requireAllowed } = require('./addresses.cjs');
 const { evaluate } = require('./assertions.cjs');
-const { bestWay, elementOf, findTarget, snapshotOf } = require('./elements.cjs');
+const { elementOf, findTarget, snapshotOf } = require('./elements.cjs');
 const { problem } = require('./problem.cjs');
 
 function createTools(browser) {
@@ -74,7 +74,6 @@ function createTools(browser) {
     },
     async type(input) {
       const { locator, target } = await element(input);
-      if (input.isSecret) browser.covered.push(target, input.text);
       if (input.slowly) {
         await locator.fill('');
         await locator.pressSequentially(input.text, { delay: 20 });
@@ -108,11 +107,7 @@ function createTools(browser) {
     async screenshot() {
       pictures += 1;
       const file = path.resolve(`screenshot-${pictures}.png`);
-      const page = browser.page();
-      const mask = browser.covered.map((each) =>
-        typeof each === 'string' ? page.getByText(each) : bestWay(page, each),
-      );
-      await page.screenshot({ path: file, mask, animations: 'disabled', timeout: 5_000 });
+      await browser.page().screenshot({ path: file, animations: 'disabled', timeout: 5_000 });
       return { file, notes: browser.takeNotes() };
     },
     async assert(input) {

@@ -12,3 +12,6 @@ if (
 ) {
   process.argv.splice(3, 0, '--trace', 'on');
 }
+
+// Pictures of pages leave without secrets; every process of the suite may start browsers.
+require(__dirname + '/watch-browsers.cjs').watchRun(__dirname);
