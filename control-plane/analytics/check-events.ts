@@ -77,8 +77,9 @@ async function eventsOf(
     MAINTENANCE: (maintained.get(checkId) ?? []).map(({ windowId, ...one }) =>
       range({ id: String(windowId), ...one }),
     ),
-    DEPLOYMENT: deployed.map(instant),
-    CHANGE: changes.map(instant),
+    // They come newest first; those of one instant stay in order.
+    DEPLOYMENT: deployed.toReversed().map(instant),
+    CHANGE: changes.toReversed().map(instant),
   };
   return inTime(
     Object.entries(byKind).flatMap(([kind, events]) =>

@@ -42,6 +42,7 @@ import {
   badgeHandlers,
   dashboardHandlers,
   dashboardIncidentHandlers,
+  incidentDraftHandlers,
   serviceHandlers,
   statusPageHandlers,
 } from '../status-pages/index.ts';
@@ -169,6 +170,7 @@ export function bindApi({
     statusPage: statusPageHandlers(services),
     service: serviceHandlers(services),
     incident: incidentHandlers(services),
+    incidentDraft: incidentDraftHandlers(services),
     deletion: deletionHandlers(services),
     dashboard: dashboardHandlers(services),
     dashboardIncident: dashboardIncidentHandlers(services),

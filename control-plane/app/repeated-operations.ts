@@ -21,6 +21,7 @@ import {
   announceDueUpdates,
   announceMaintenance,
   forgetUnconfirmed,
+  openServiceIncidents,
   verifyDomains,
 } from '../status-pages/index.ts';
 import { openLateIncidents } from '../incidents/index.ts';
@@ -124,6 +125,7 @@ export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
     onAll('write-notices', 1_000, () => writeNotices(services), trusted),
     onAll('announce-maintenance', 1_000, () => announceMaintenance(services), trusted),
     onOne('open-late-incidents', 10_000, () => openLateIncidents(services), trusted),
+    onOne('open-service-incidents', 5_000, () => openServiceIncidents(services), trusted),
     onAll('notify-overrun', 1_000, () => notifyOverrun(services), trusted),
     onOne('forget-unconfirmed', hourMs, () => forgetUnconfirmed(services), trusted),
     ...healthTimers(services).map(({ name, everyMs, run }) => onOne(name, everyMs, run, settled)),

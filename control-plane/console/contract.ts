@@ -49,6 +49,7 @@ type Resource =
   | 'fleet'
   | 'heartbeat'
   | 'incident'
+  | 'incidentDraft'
   | 'invitation'
   | 'maintenanceWindow'
   | 'openRun'

@@ -11,6 +11,7 @@ import { checkRoutes, checkTypeRoutes } from '@monitor/shared/contract/check-rou
 import { inSentence } from '@monitor/shared/contract/checks/check-type.ts';
 import { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
 import { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-policy.ts';
+import { incidentDraftRoutes } from '@monitor/shared/contract/incident-draft.ts';
 import { incidentRoutes } from '@monitor/shared/contract/incident.ts';
 import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
@@ -364,5 +365,11 @@ export const forms: Readonly<Record<string, Form>> = {
 export const incidentUpdateForm = formOf('update', {
   title: 'Update',
   create: incidentRoutes.createIncidentUpdate,
+});
+/** What a draft of an incident becomes. Its path names the draft. */
+export const publishForm = formOf('publish', {
+  title: 'Incident',
+  create: incidentDraftRoutes.publishIncidentDraft,
+  remove: incidentDraftRoutes.dismissIncidentDraft,
 });
 export { dataCenterLocations };

@@ -137,6 +137,8 @@ export const labels: Readonly<Record<string, string>> = {
   stateOverride: 'Override',
   until: 'Until',
   'follows.failing': 'Failing is',
+  'follows.opens': 'Open an incident',
+  'follows.opens.as': 'Opened as',
   'follows.degraded': 'Degraded is',
   groupIds: 'Groups',
   serviceIds: 'Services',

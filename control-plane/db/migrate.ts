@@ -19,6 +19,7 @@ import * as channelsOfAgents from './migrations/0059-channels-of-agents.ts';
 import * as deploymentTriggers from './migrations/0060-deployment-triggers.ts';
 import * as owedIncidents from './migrations/0061-owed-incidents.ts';
 import * as shadow from './migrations/0062-shadow.ts';
+import * as serviceIncidents from './migrations/0063-service-incidents.ts';
 import type { Database } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -50,6 +51,7 @@ const migrations = {
   '0060-deployment-triggers': deploymentTriggers,
   '0061-owed-incidents': owedIncidents,
   '0062-shadow': shadow,
+  '0063-service-incidents': serviceIncidents,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

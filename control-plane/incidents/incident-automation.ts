@@ -10,7 +10,7 @@ import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { triggerIncident } from '@monitor/shared/contract/check.ts';
 import { fromFlag } from '../db/columns.ts';
-import { updateOwnRows } from '../db/own-rows.ts';
+import { ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { asOf, lastUpdateStatus, type IncidentStatus } from './decide/incident.ts';
 import { type CheckConsumer, isDeactivated, type SavedCheck } from '../checks/index.ts';
@@ -18,6 +18,7 @@ import { suppressesIncidents } from '../maintenance/index.ts';
 import type { AfterCommit } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import { addIncidentUpdate } from './incident-updates.ts';
+import { replaceServices } from './store.ts';
 
 export interface AutomatedIncident {
   accountId: string;
@@ -27,7 +28,7 @@ export interface AutomatedIncident {
   at: number;
 }
 
-interface OpenIncident {
+export interface OpenIncident {
   id: string;
   /** When its newest public update became public. */
   lastPublicAt: number;
@@ -46,24 +47,35 @@ async function openIncidentsOf(
   { accountId, checkId }: Check,
   now: number,
 ): Promise<OpenIncident[]> {
-  const rows = await db
-    .selectFrom('incidents')
-    .innerJoin('incident_updates', 'incident_updates.incident_id', 'incidents.id')
-    .select(['incidents.id', 'incident_updates.seq', 'incident_updates.status'])
-    .select(['incident_updates.public_at', 'incident_updates.notify_subscribers'])
-    .where('incidents.account_id', '=', accountId)
-    .where('incidents.id', 'in', (from) =>
-      from
-        .selectFrom('incidents as latest')
-        .select('latest.id')
-        .where('latest.account_id', '=', accountId)
-        .where('latest.check_id', '=', checkId)
-        .orderBy('latest.seq', 'desc')
-        .limit(latestIncidents),
-    )
-    .orderBy('incident_updates.seq')
+  const latest = await ownRows(db, 'incidents', accountId)
+    .where('check_id', '=', checkId)
+    .orderBy('seq', 'desc')
+    .limit(latestIncidents)
     .execute();
-  return [...Map.groupBy(rows, ({ id }) => id)].flatMap(([id, updates]) => {
+  return stillOpen(
+    db,
+    accountId,
+    latest.map(({ id }) => id),
+    now,
+  );
+}
+
+/** Those of the named incidents that are neither resolved nor deleted. */
+export async function stillOpen(
+  db: Kysely<Database>,
+  accountId: string,
+  ids: readonly string[],
+  now: number,
+): Promise<OpenIncident[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .selectFrom('incident_updates')
+    .select(['incident_id', 'seq', 'status', 'public_at', 'notify_subscribers'])
+    .where('account_id', '=', accountId)
+    .where('incident_id', 'in', ids)
+    .orderBy('seq')
+    .execute();
+  return [...Map.groupBy(rows, ({ incident_id: id }) => id)].flatMap(([id, updates]) => {
     const timeline = updates.map(({ seq, status, public_at }) => ({
       seq,
       status: status as IncidentStatus,
@@ -85,7 +97,7 @@ export async function openIncidentOf(
   template: z.output<typeof triggerIncident>,
 ): Promise<void> {
   const { accountId, checkId, checkName, at } = check;
-  const { newId, logger, clock } = services;
+  const { logger, clock } = services;
   const service = await db
     .selectFrom('services')
     .select('id')
@@ -106,33 +118,62 @@ export async function openIncidentOf(
       .execute();
     return;
   }
-  const incidentId = newId();
+  await openIncident(services, db, {
+    ...{ accountId, checkId, at, template },
+    serviceIds: [service.id],
+  });
+}
+
+/** Opens an incident with its first update. */
+export async function openIncident(
+  { newId }: Pick<Services, 'newId'>,
+  db: Kysely<Database>,
+  incident: {
+    accountId: string;
+    checkId: string | null;
+    serviceIds: readonly string[];
+    template: Omit<z.output<typeof triggerIncident>, 'serviceId'>;
+    at: number;
+  },
+): Promise<string> {
+  const { accountId, checkId, serviceIds, template, at } = incident;
+  const { name, severity, description, notifySubscribers } = template;
+  const id = newId();
   await db
     .insertInto('incidents')
     .values({
-      id: incidentId,
-      account_id: accountId,
-      name: template.name,
-      severity: template.severity,
-      check_id: checkId,
-      created_at: at,
-      updated_at: null,
+      ...{ id, account_id: accountId, name, severity, check_id: checkId },
+      ...{ created_at: at, updated_at: null },
     })
     .execute();
-  await db
-    .insertInto('incident_services')
-    .values({ incident_id: incidentId, service_id: service.id })
-    .execute();
+  await replaceServices(db, id, serviceIds);
   await addIncidentUpdate(db, {
-    id: newId(),
-    accountId,
-    incidentId,
-    description: template.description,
-    status: 'INVESTIGATING',
-    publicAt: at,
-    notifySubscribers: template.notifySubscribers,
+    ...{ id: newId(), accountId, incidentId: id, description, notifySubscribers },
+    ...{ status: 'INVESTIGATING', publicAt: at, createdAt: at },
+  });
+  return id;
+}
+
+/** Adds an update to an open incident, after what people wrote. */
+export async function addToIncident(
+  { newId }: Pick<Services, 'newId'>,
+  db: Kysely<Database>,
+  accountId: string,
+  incident: OpenIncident,
+  update: { description: string; status: IncidentStatus; at: number },
+): Promise<void> {
+  const { description, status, at } = update;
+  await addIncidentUpdate(db, {
+    ...{ id: newId(), accountId, incidentId: incident.id, description, status },
+    // A user may have written after the end of the recovered run: this update still comes last.
+    publicAt: Math.max(at, incident.lastPublicAt),
+    notifySubscribers: incident.notifySubscribers,
     createdAt: at,
   });
+  await updateOwnRows(db, 'incidents', accountId)
+    .set({ updated_at: at })
+    .where('id', '=', incident.id)
+    .execute();
 }
 
 /** Resolves the open incident of the check, if there is one. */
@@ -165,27 +206,14 @@ export const incidentsOfChecks: CheckConsumer = {
 };
 
 async function resolve(
-  { newId, clock }: Services,
+  services: Services,
   db: Kysely<Database>,
   { accountId, checkId, at }: Check & { at: number },
   description: string,
 ): Promise<void> {
+  const { clock } = services;
   await db.deleteFrom('owed_incidents').where('check_id', '=', checkId).execute();
   for (const incident of await openIncidentsOf(db, { accountId, checkId }, clock.now())) {
-    await addIncidentUpdate(db, {
-      id: newId(),
-      accountId,
-      incidentId: incident.id,
-      description,
-      status: 'RESOLVED',
-      // A user may have written after the end of the recovered run: this update still comes last.
-      publicAt: Math.max(at, incident.lastPublicAt),
-      notifySubscribers: incident.notifySubscribers,
-      createdAt: at,
-    });
-    await updateOwnRows(db, 'incidents', accountId)
-      .set({ updated_at: at })
-      .where('id', '=', incident.id)
-      .execute();
+    await addToIncident(services, db, accountId, incident, { description, status: 'RESOLVED', at });
   }
 }

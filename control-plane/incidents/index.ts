@@ -1,7 +1,14 @@
 /** What other modules may use. */
 export { duration, type IncidentStatus, inOrder, type TimelineUpdate } from './decide/incident.ts';
 export { incidentHandlers } from './handlers.ts';
-export { incidentsOfChecks, openIncidentOf, resolveIncidentOf } from './incident-automation.ts';
+export {
+  addToIncident,
+  incidentsOfChecks,
+  openIncident,
+  openIncidentOf,
+  resolveIncidentOf,
+  stillOpen,
+} from './incident-automation.ts';
 export {
   deleteIncidentUpdate,
   findIncidentUpdate,
@@ -10,4 +17,5 @@ export {
 export { incidentsBetween } from './incidents-between.ts';
 export { openLateIncidents } from './late-incidents.ts';
 export { moveIncidents } from './move-incidents.ts';
+export { presentIncidents, replaceServices, servicesOfIncident } from './store.ts';
 export { checkServices, type ServiceWire, toServiceWire } from './service-references.ts';

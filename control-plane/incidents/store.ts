@@ -147,6 +147,23 @@ export function toNewUpdate(
   };
 }
 
+/** Ids of the services of an incident. */
+export async function servicesOfIncident(
+  db: Kysely<Database>,
+  accountId: string,
+  incidentId: string,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('incident_services')
+    .innerJoin('services', 'services.id', 'incident_services.service_id')
+    .select('services.id')
+    .where('services.account_id', '=', accountId)
+    .where('incident_services.incident_id', '=', incidentId)
+    .orderBy('services.seq')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 /** Sets the services of an incident, which are known to belong to the account. */
 export async function replaceServices(
   db: Kysely<Database>,

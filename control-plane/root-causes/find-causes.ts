@@ -8,6 +8,7 @@ import type { Services } from '../core/services.ts';
 import type { Database } from '../db/tables.ts';
 import { linkToResult } from '../notifications/index.ts';
 import { diagnose, type Finding, findingsOf } from './decide/diagnose.ts';
+import { placeOf } from './decide/facts.ts';
 import { present } from './decide/present.ts';
 import { type Breadth, readMinute, type Subject } from './read-minute.ts';
 
@@ -65,6 +66,44 @@ export async function findCauses(
   if (checkId === undefined) return [];
   const findings = await findAt(services, db, accountId, { checkId, at }, 'asked');
   return presented(findingsOf(findings, checkIds), services.publicUrl);
+}
+
+const readsOfMany = 5;
+
+interface CauseOfCheck {
+  /** One for checks with one cause; by what is asked where there is not enough to tell. */
+  key: string;
+  /** Null where there is not enough to tell. */
+  sentence: string | null;
+}
+
+/** What is wrong with each of many checks. */
+export async function causesByCheck(
+  services: Needs,
+  db: Kysely<Database>,
+  accountId: string,
+  subjects: readonly Subject[],
+): Promise<ReadonlyMap<string, CauseOfCheck>> {
+  const causes = new Map<string, CauseOfCheck>();
+  const unread = new Map(subjects.map((subject) => [subject.checkId, subject]));
+  for (let reads = 0; reads < readsOfMany; reads += 1) {
+    const [next] = unread.values();
+    if (next === undefined) break;
+    const findings = await findAt(services, db, accountId, next, 'asked');
+    unread.delete(next.checkId);
+    for (const { checkId } of subjects) {
+      const [finding] = findingsOf(findings, [checkId]);
+      if (finding === undefined || causes.has(checkId)) continue;
+      const { cause, place, sentence, runs } = finding;
+      const [first] = runs;
+      if (cause !== null) causes.set(checkId, { key: `${cause.name}/${place}`, sentence });
+      else if (first !== undefined && (first.host ?? first.address) !== null) {
+        causes.set(checkId, { key: placeOf(first), sentence: null });
+      }
+      unread.delete(checkId);
+    }
+  }
+  return causes;
 }
 
 /**

@@ -1,3 +1,3 @@
 /** What other modules may use. */
-export { causeOfAlert, findCauses } from './find-causes.ts';
+export { causeOfAlert, causesByCheck, findCauses } from './find-causes.ts';
 export { rootCauseHandlers } from './handlers.ts';

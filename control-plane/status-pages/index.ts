@@ -5,6 +5,8 @@ export { dashboardsOf, dashboardHandlers } from './dashboards/handlers.ts';
 export { statusPageHandlers, statusPagesOf } from './handlers.ts';
 export { readPage } from './read-page.ts';
 export { pageServicesOf, serviceHandlers } from './services/handlers.ts';
+export { incidentDraftHandlers } from './services/incident-drafts.ts';
+export { openServiceIncidents } from './services/open-incidents.ts';
 export { presentStatusPages } from './store.ts';
 export { Snapshots } from './snapshots.ts';
 export { type DomainResolver, StatusPageDomains, systemResolver } from './status-page-domains.ts';

@@ -1,5 +1,5 @@
 /** What the checks of the services of a page say: their states now, and their availability by day. */
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import { availabilityOfChecks, meanAvailability, type Availability } from '../analytics/index.ts';
 import { fromJson } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
@@ -7,13 +7,10 @@ import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { checksOfSources } from '../maintenance/index.ts';
 import { recentRunsOf } from '../results/index.ts';
-import {
-  followedState,
-  type Override,
-  type Run,
-  type ServiceRule,
-} from './decide/follow-checks.ts';
+import { followedState, type Override, type Run } from './decide/follow-checks.ts';
+import type { StoredRule } from './decide/service-incidents.ts';
 import type { FollowedFacts } from './view/facts.ts';
+import type { ServiceState } from './view/states.ts';
 
 /** Enough for an outage of as many runs; who wants more minutes gets them with rarer runs. */
 const runsToJudge = 60;
@@ -58,6 +55,82 @@ async function historyOf(
   return byCheck;
 }
 
+type ServiceRow = Selectable<Database['services']>;
+
+export interface ServiceNow {
+  row: ServiceRow;
+  /** Null for a service that follows nothing. */
+  rule: StoredRule | null;
+  state: ServiceState;
+  override: Override | null;
+  /** Its checks, also those that are deactivated. */
+  checkIds: readonly string[];
+  /** Newest runs of the others, oldest first. */
+  runs: ReadonlyMap<string, Run[]>;
+}
+
+/** Checks that run: a deactivated one says nothing about now. */
+async function activeAmong(
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('checks')
+    .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
+    .select('checks.id')
+    .where('checks.account_id', '=', accountId)
+    .where('checks.id', 'in', eachOf(checkIds))
+    .where('checks.activated', '=', 1)
+    .where((where) =>
+      where.or([where('check_groups.id', 'is', null), where('check_groups.activated', '=', 1)]),
+    )
+    .orderBy('checks.id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** What the checks of services say now. */
+export async function readStates(
+  db: Kysely<Database>,
+  accountId: string,
+  rows: readonly ServiceRow[],
+  now: number,
+): Promise<ServiceNow[]> {
+  if (rows.length === 0) return [];
+  const ids = rows.map(({ id }) => id);
+  const sources = await checksOfSources(db, accountId, ids);
+  const checkIds = await activeAmong(db, accountId, [
+    ...new Set(sources.map(({ checkId }) => checkId)),
+  ]);
+  const recent = await recentRunsOf(db, accountId, checkIds, runsToJudge);
+  const ofService = Map.groupBy(sources, ({ serviceId }) => serviceId);
+  return rows.map((row): ServiceNow => {
+    const own = [...new Set((ofService.get(row.id) ?? []).map(({ checkId }) => checkId))];
+    const runs = new Map(
+      own.flatMap((id): [string, Run[]][] => {
+        const given = recent.get(id) ?? [];
+        if (!checkIds.includes(id)) return [];
+        return [
+          [
+            id,
+            given.map((run) => ({
+              ...{ startedAt: run.started_at, location: run.run_location },
+              outcome: outcomeOf(run),
+            })),
+          ],
+        ];
+      }),
+    );
+    const rule = row.rule_json === null ? null : fromJson<StoredRule>(row.rule_json);
+    return {
+      ...{ row, rule, checkIds: own, runs },
+      state: rule === null ? 'operational' : followedState(rule, [...runs.values()], now),
+      override: row.override_json === null ? null : fromJson<Override>(row.override_json),
+    };
+  });
+}
+
 /** By service; those without checks are left out. */
 export async function readFollowed(
   db: Kysely<Database>,
@@ -74,33 +147,16 @@ export async function readFollowed(
       where.or([where('rule_json', 'is not', null), where('override_json', 'is not', null)]),
     )
     .execute();
-  if (rows.length === 0) return new Map();
-  const sources = await checksOfSources(
-    db,
-    accountId,
-    rows.map(({ id }) => id),
-  );
-  const checkIds = [...new Set(sources.map(({ checkId }) => checkId))].sort();
-  const runs = await recentRunsOf(db, accountId, checkIds, runsToJudge);
+  const states = await readStates(db, accountId, rows, now);
+  const checkIds = [...new Set(states.flatMap(({ checkIds: own }) => own))].sort();
   const history = await historyOf(db, page, checkIds, starts, now);
-  const ofService = Map.groupBy(sources, ({ serviceId }) => serviceId);
   return new Map(
-    rows.map((row): [string, FollowedFacts] => {
-      const checks = [...new Set((ofService.get(row.id) ?? []).map(({ checkId }) => checkId))];
-      const rule = row.rule_json === null ? null : fromJson<ServiceRule>(row.rule_json);
-      const ofChecks = checks.map((id) =>
-        (runs.get(id) ?? []).map((run): Run => ({
-          ...{ startedAt: run.started_at, location: run.run_location },
-          outcome: outcomeOf(run),
-        })),
-      );
-      const measured = checks.map((id) => history.get(id) ?? []);
+    states.map(({ row, rule, state, override, checkIds: own }): [string, FollowedFacts] => {
+      const measured = own.map((id) => history.get(id) ?? []);
       return [
         row.id,
         {
-          rule,
-          state: rule === null ? 'operational' : followedState(rule, ofChecks, now),
-          override: row.override_json === null ? null : fromJson<Override>(row.override_json),
+          ...{ rule, state, override },
           uptime: meanAvailability(measured.flat()),
           days: starts
             .slice(0, -1)

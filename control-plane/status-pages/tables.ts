@@ -5,6 +5,7 @@ declare module '../db/tables.ts' {
   interface Database {
     services: ServicesTable;
     service_sources: ServiceSourcesTable;
+    service_incidents: ServiceIncidentsTable;
     status_pages: StatusPagesTable;
     status_page_cards: StatusPageCardsTable;
     card_services: CardServicesTable;
@@ -28,6 +29,21 @@ export interface ServicesTable {
   rule_json: string | null;
   /** `Override`: what people show in place of that. */
   override_json: string | null;
+}
+
+/** Services whose checks fail, and the incident or draft that they opened; gone with their recovery. */
+export interface ServiceIncidentsTable {
+  service_id: string;
+  account_id: string;
+  /** Services with one cause have one; the id of the draft. */
+  group_id: string;
+  state: 'DRAFT' | 'OPENED' | 'DISMISSED';
+  incident_id: string | null;
+  /** One for services with one cause; null where nothing was found. */
+  cause_key: string | null;
+  /** For people of the account alone. */
+  cause: string | null;
+  created_at: number;
 }
 
 /** The checks and groups that a service follows. */

@@ -332,6 +332,8 @@ function isSound({ params, queryDamage, rawQuery, packing, method }: Draw): bool
 
 class Sequence {
   readonly #proofs = new Proofs();
+  /** How many of a kind were ended as their operations mean it. */
+  readonly #ended = new Map<Kind, number>();
   readonly #game: Game;
   readonly #number: number;
   readonly #keys: Record<'full' | 'reader' | 'foreign' | 'agent' | 'person', string>;
@@ -370,6 +372,10 @@ class Sequence {
     const reader = await createApiKey(services, accountId, { name: 'reader', role: 'READ_ONLY' });
     const agent = await agentKeyOf(services, accountId, 'eu-west-1');
     const member = await insertMember(services, { accountId, name: 'Ada', role: 'ADMIN' });
+    const leaving = [1, 2].map((at) =>
+      insertMember(services, { accountId, name: `Bob ${at}`, role: 'READ_ONLY' }),
+    );
+    own.world.ids.person.push(...(await Promise.all(leaving)).map(({ id }) => id));
     const { cookie: person } = await startPersonSession(services, accountId, member.id);
     const others = [1, 2].map(() => startPersonSession(services, accountId, member.id));
     own.world.ids.personSession = (await Promise.all(others)).map(({ id }) => id);
@@ -420,7 +426,8 @@ class Sequence {
         given?.path === undefined || made.seen === undefined
           ? made.seen
           : { ...made.seen, query: given.path.split('?')[1] ?? '' };
-      await this.#step(operation, { ...made, ...given, headers, seen }, step);
+      const isMeant = step < meant.length;
+      await this.#step(operation, { ...made, ...given, headers, seen }, step, isMeant);
     }
     await this.#playDoors();
   }
@@ -444,13 +451,17 @@ class Sequence {
     report.commands += commands;
   }
 
-  /** Undamaged, on the first of each kind; on the newest where it is ended, which nothing else needs. */
+  /** Undamaged, on the first of each kind; on the newest that is left where one is ended, which nothing else needs. */
   #meant(route: Route): Draw {
     const kinds = [...kindsOfParams(route).values()];
-    const isOnNewest = rankOf(route) >= 2 && kinds.length === 1;
+    const last = kinds.at(-1);
+    const isEnded = rankOf(route) >= 2 && last !== undefined;
+    const ended = isEnded ? (this.#ended.get(last) ?? 0) : 0;
+    if (isEnded) this.#ended.set(last, ended + 1);
     return {
       params: kinds.map((kind) => ({
-        ...{ from: 'alive', pick: isOnNewest ? Math.max(0, this.#own.ids[kind].length - 1) : 0 },
+        ...{ from: 'alive' },
+        pick: isEnded && kind === last ? Math.max(0, this.#own.ids[kind].length - 1 - ended) : 0,
       })),
       ...{ query: exampleQuery(route, Date.now()), queryDamage: [], rawQuery: null },
       ...{ body: undefined, bodyDamage: [], packing: null, method: null, role: 'full' },
@@ -493,9 +504,13 @@ class Sequence {
   }
 
   /** The answer; undefined where there may be none. */
-  async #answerTo(route: Route, made: MadeRequest): Promise<Answer | undefined> {
+  async #answerTo(
+    route: Route,
+    made: MadeRequest,
+    isMeant: boolean,
+  ): Promise<Answer | undefined> {
     const isTriggerCall = route.path.includes('/trigger/{token}');
-    const timeoutMs = isTriggerCall ? triggerWaitMs : hangMs;
+    const timeoutMs = isTriggerCall && !isMeant ? triggerWaitMs : hangMs;
     // Uploads have no schema: a packed file is what most of them take.
     const bytes = made.bytes ?? (route.bodyStream === true ? gzipSync(made.path) : undefined);
     let isOver = false;
@@ -517,13 +532,18 @@ class Sequence {
     }
   }
 
-  async #step(operation: Operation, made: MadeRequest, step: number): Promise<void> {
+  async #step(
+    operation: Operation,
+    made: MadeRequest,
+    step: number,
+    isMeant: boolean,
+  ): Promise<void> {
     const { route } = operation;
     const { report, cp, seed } = this.#game;
     report.requests += 1;
     let answer: Answer | undefined;
     try {
-      answer = await this.#answerTo(route, made);
+      answer = await this.#answerTo(route, made, isMeant);
       if (answer === undefined) return;
       const counts = report.answers.get(route.operationId) ?? new Map<number, number>();
       report.answers.set(route.operationId, counts);

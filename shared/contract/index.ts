@@ -35,6 +35,7 @@ import { errorGroupRoutes } from './error-group.ts';
 import { escalationPolicyRoutes } from './escalation-policy.ts';
 import { fileImportRoutes } from './file-import.ts';
 import { fleetRoutes } from './fleet.ts';
+import { incidentDraftRoutes } from './incident-draft.ts';
 import { incidentRoutes } from './incident.ts';
 import { maintenanceWindowRoutes } from './maintenance-window.ts';
 import { passkeyRoutes } from './passkey.ts';
@@ -96,6 +97,7 @@ export const routeGroups = {
   statusPage: statusPageRoutes,
   service: serviceRoutes,
   incident: incidentRoutes,
+  incidentDraft: incidentDraftRoutes,
   deletion: deletionRoutes,
   dashboard: dashboardRoutes,
   dashboardIncident: dashboardIncidentRoutes,

@@ -7,6 +7,7 @@ import {
   pageSlug,
   pathId,
   queryBoolean,
+  severity,
   timestamp,
   timezone,
   webLink,
@@ -20,6 +21,20 @@ const optionalText = (max: number) => z.string().max(max).nullable();
 const shownStates = z.enum([
   ...(['OPERATIONAL', 'DEGRADED_PERFORMANCE', 'PARTIAL_OUTAGE', 'MAJOR_OUTAGE'] as const),
 ]);
+export const openedIncident = z
+  .object({
+    as: z.enum(['DRAFT', 'INCIDENT']).default('DRAFT').meta({
+      description: 'A draft waits for a person to publish it; an incident is public at once',
+    }),
+    severity: severity.default('MAJOR'),
+    name,
+    description: z.string().max(65_536).default("We're investigating."),
+    notifySubscribers: z.boolean().default(false),
+  })
+  .meta({
+    description:
+      'What it opens once its state is shown; services with one cause share one. Null for nothing: pages show the state alone',
+  });
 const follows = z
   .object({
     checkIds: z.array(z.uuid()).max(300).default([]).meta({ example: [] }),
@@ -32,6 +47,7 @@ const follows = z
     afterMinutes: z.int().min(0).max(60).default(0).meta({
       description: 'How long it must last before pages show it; they look at the last 60 runs',
     }),
+    opens: openedIncident.nullable().default(null),
   })
   .nullable()
   .meta({

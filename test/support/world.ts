@@ -456,6 +456,7 @@ export const kinds = [
   'subscription',
   'incident',
   'incidentUpdate',
+  'incidentDraft',
   'dashboard',
   'dashboardNumber',
   'dashboardIncident',
@@ -620,7 +621,7 @@ export async function buildWorld(
 
   await buildTestSession(target, marker, ids);
   ids.testErrorGroup.push(await insertTestFailure(services, target, accountId, marker, checkId));
-  await buildPages(target, marker, ids);
+  await buildPages(services, target, accountId, marker, ids);
   await buildDashboard(target, marker, ids);
   await buildProject(target, marker, ids);
   return { accountId, marker, agentKey: locationKey.rawKey, ids };
@@ -662,9 +663,42 @@ async function insertTestFailure(
   return failure.errorGroupId;
 }
 
-async function buildPages(target: Target, marker: string, ids: World['ids']): Promise<void> {
+/** As the sweep writes it: a service that opens a draft, and does. */
+async function insertDraft(
+  { db, newId, clock }: Services,
+  accountId: string,
+  serviceId: string,
+  marker: string,
+): Promise<string> {
+  const id = newId();
+  const opens = { as: 'DRAFT', name: marker, severity: 'MINOR', description: marker };
+  const shown = { failing: 'major_outage', degraded: 'degraded_performance', afterMinutes: 0 };
+  const rule = { by: 'ANY', ...shown, opens: { ...opens, notifySubscribers: false } };
+  await db
+    .updateTable('services')
+    .set({ rule_json: JSON.stringify(rule) })
+    .where('id', '=', serviceId)
+    .execute();
+  await db
+    .insertInto('service_incidents')
+    .values({
+      ...{ service_id: serviceId, account_id: accountId, group_id: id, state: 'DRAFT' },
+      ...{ incident_id: null, cause_key: marker, cause: marker, created_at: clock.now() },
+    })
+    .execute();
+  return id;
+}
+
+async function buildPages(
+  services: Services,
+  target: Target,
+  accountId: string,
+  marker: string,
+  ids: World['ids'],
+): Promise<void> {
   const service = await createService(target, marker);
   ids.service.push(service.id);
+  ids.incidentDraft.push(await insertDraft(services, accountId, service.id, marker));
   const page = await createStatusPage(target, marker, service.id);
   ids.statusPage.push(page.id);
   ids.subscription.push(await subscribeToPage(target, page.id));
@@ -775,6 +809,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/\{statusPageId\}$/, 'statusPage'],
   [/\{subscriptionId\}$/, 'subscription'],
   [/\{serviceId\}$/, 'service'],
+  [/\{draftId\}$/, 'incidentDraft'],
   [/^\/v1\/status-pages\/incidents\/\{incidentId\}$/, 'incident'],
   [/\{incidentUpdateId\}$/, 'incidentUpdate'],
   [/\{logicalId\}$/, 'project'],

@@ -111,6 +111,8 @@ interface FormProps {
     | undefined;
   beside?: ((values: Values) => ComponentChildren) | undefined;
   create?: Create | undefined;
+  /** On the button. */
+  word?: string;
   asks?: (values: Values) => string | null;
   marked?: CodeMark[] | undefined;
 }
@@ -371,7 +373,7 @@ export function Form(props: FormProps) {
           </fieldset>
           <div class="form-end">
             <button type="submit" class="primary" disabled={isBusy || !may}>
-              {isBusy ? 'Saving …' : typed.isNew ? 'Create' : 'Save'}
+              {isBusy ? 'Saving …' : (props.word ?? (typed.isNew ? 'Create' : 'Save'))}
             </button>
             <button type="button" onClick={cancel}>
               Cancel

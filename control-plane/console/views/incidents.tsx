@@ -3,10 +3,15 @@ import type { DataAt } from '../contract.ts';
 import type { Tone } from '../state.ts';
 import { inWords, span } from '../format.ts';
 import { State } from '../parts/icons.tsx';
-import { NewLink, Tags } from '../parts/layout.tsx';
+import { NewLink, Section, Tags } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
 import { Empty } from '../parts/notices.tsx';
 import { Time } from '../parts/time.tsx';
+import { useState } from 'preact/hooks';
+import { publishForm } from '../form-facts.ts';
+import { Form } from '../forms/form.tsx';
+import { RevokeButton } from '../forms/remove.tsx';
+import type { Values } from '../forms/values.ts';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
 
@@ -139,6 +144,68 @@ export function MaintenanceView() {
   );
 }
 
+type Draft = DataAt<'v1/status-pages/incident-drafts'>[number];
+
+/** An incident that services would open; a person decides. */
+function DraftCard({ draft, reload }: { draft: Draft; reload: () => unknown }) {
+  const [isOpen, setOpen] = useState(false);
+  const { id, name, severity, description, notifySubscribers } = draft;
+  const at = (path: string | null) => (path ?? '').replace('{draftId}', id);
+  return (
+    <li class="card">
+      <div class="card-head">
+        <b>{name}</b>
+        <Tags tags={draft.services.map((service) => service.name)} />
+        <span class="muted">
+          since <Time at={draft.created_at} />
+        </span>
+      </div>
+      <p>{draft.cause === null ? 'Cause not known yet' : `Cause, for you alone: ${draft.cause}`}</p>
+      <div class="actions">
+        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          Review and publish
+        </button>
+        <RevokeButton
+          form={{ ...publishForm, remove: at(publishForm.remove) }}
+          id={id}
+          title={name}
+          word="Dismiss"
+          onRemoved={reload}
+        />
+      </div>
+      {isOpen && (
+        <Form
+          form={{ ...publishForm, create: at(publishForm.create) }}
+          draftKey={`publish ${id}`}
+          initial={{ name, severity, description, notifySubscribers }}
+          word="Publish"
+          onSaved={({ id: incidentId }: Values) => {
+            location.hash = link('incidents', String(incidentId));
+          }}
+          onCancel={() => setOpen(false)}
+        />
+      )}
+    </li>
+  );
+}
+
+function Drafts() {
+  const { data = [], reload } = useQuery('v1/status-pages/incident-drafts', {
+    everyMs: refreshMs,
+  });
+  if (data.length === 0) return null;
+  return (
+    <Section title="Drafts">
+      <p class="muted">Opened by services whose monitors fail. No visitor sees them.</p>
+      <ul>
+        {data.map((draft) => (
+          <DraftCard key={draft.id} draft={draft} reload={reload} />
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
 export function IncidentsView() {
   const incidents = useQuery('v1/status-pages/incidents', {
     query: { limit: 20 },
@@ -153,6 +220,7 @@ export function IncidentsView() {
           <NewLink name="incident" word="New incident" kind="primary" />
         </div>
       </div>
+      <Drafts />
       {List({
         read: incidents,
         label: 'Incidents',
@@ -161,7 +229,7 @@ export function IncidentsView() {
         row: (one) => <Incident key={one.id} incident={one} />,
         empty: (
           <Empty title="No incidents">
-            A monitor can open one itself: see “Opens an incident” in its settings.
+            A monitor or a service can open one itself: see “Open an incident” in their settings.
           </Empty>
         ),
       })}

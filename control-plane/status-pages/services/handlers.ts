@@ -13,8 +13,10 @@ import type { Handlers } from '../../http/handlers.ts';
 import { toServiceWire } from '../../incidents/index.ts';
 import { checksMayLeave } from '../../maintenance/index.ts';
 import { entryHandlers, listAfter, resourceOf } from '../../resources/index.ts';
-import type { Override, ServiceRule } from '../decide/follow-checks.ts';
+import type { Override } from '../decide/follow-checks.ts';
+import type { StoredRule } from '../decide/service-incidents.ts';
 import type { ServiceState } from '../view/states.ts';
+import { goneNote, leaveIncidents } from './open-incidents.ts';
 
 type Wire = RouteOutput<typeof serviceRoutes.getService>;
 type Follows = NonNullable<ServiceBody['follows']>;
@@ -25,8 +27,8 @@ const followed = { 'follows.checkIds': 'checks', 'follows.groupIds': 'check_grou
 const stateOf = (state: WireState): ServiceState => state.toLowerCase() as ServiceState;
 const wireOf = (state: ServiceState): WireState => state.toUpperCase() as WireState;
 
-const ruleOf = ({ rule: by, failing, degraded, afterMinutes }: Follows): ServiceRule => ({
-  ...{ by, afterMinutes, failing: stateOf(failing), degraded: stateOf(degraded) },
+const ruleOf = ({ rule: by, failing, degraded, afterMinutes, opens }: Follows): StoredRule => ({
+  ...{ by, afterMinutes, failing: stateOf(failing), degraded: stateOf(degraded), opens },
 });
 
 async function replaceSources(
@@ -96,7 +98,7 @@ export const pageServicesOf = (services: Services) =>
       const byService = Map.groupBy(sources, (source) => source.service_id);
       return rows.map((row): Wire => {
         const own = byService.get(row.id) ?? [];
-        const rule = row.rule_json === null ? null : fromJson<ServiceRule>(row.rule_json);
+        const rule = row.rule_json === null ? null : fromJson<StoredRule>(row.rule_json);
         const override = row.override_json === null ? null : fromJson<Override>(row.override_json);
         return {
           ...toServiceWire(row),
@@ -105,6 +107,7 @@ export const pageServicesOf = (services: Services) =>
             groupIds: own.flatMap(({ group_id: id }) => id ?? []),
             ...{ rule: rule.by, afterMinutes: rule.afterMinutes },
             ...{ failing: wireOf(rule.failing), degraded: wireOf(rule.degraded) },
+            opens: rule.opens ?? null,
           },
           stateOverride: override && {
             ...{ state: wireOf(override.state), until: toTimestamp(override.until) },
@@ -114,6 +117,7 @@ export const pageServicesOf = (services: Services) =>
     },
     async removing(unit, { account_id: accountId, id }) {
       await checksMayLeave(services, unit, accountId);
+      await leaveIncidents(services, unit, { accountId, serviceIds: [id], note: goneNote });
       await services.dropReferences(unit, accountId, 'services', id);
       await dropServiceReferences(unit, accountId, id);
     },

@@ -26,6 +26,7 @@ const all = [
   '0060-deployment-triggers',
   '0061-owed-incidents',
   '0062-shadow',
+  '0063-service-incidents',
 ];
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';
 

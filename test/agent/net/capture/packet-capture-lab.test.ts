@@ -105,13 +105,12 @@ suite('the capture among hosts', { skip: labProblem() ?? false, concurrency: 4 }
     });
 
     test(`of packets that are dropped somewhere the SYN and its repetition stay, over ${family}`, async () => {
-      const seen = await visitAs(world, mayCapture, `http://${dropped}:443/`, 1_500);
+      const seen = await visitAs(world, mayCapture, `http://${dropped}:443/`, 4_000);
       assert.equal(seen.failure?.code, 'TIMEOUT');
       const packets = packetsIn(seen);
-      assert.deepEqual(
-        packets.map((packet) => packet.flags),
-        ['S', 'S'],
-      );
+      // The first is repeated after a second, then after two more.
+      const flags = packets.map((packet) => packet.flags).join('');
+      assert.match(flags, /^SS+$/);
       assert.equal(packets[0]?.to, `${dropped.replace(/[[\]]/g, '')} 443`);
     });
 
