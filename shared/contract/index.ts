@@ -95,9 +95,10 @@ export const routeGroups = {
   rootCause: rootCauseRoutes,
   maintenanceWindow: maintenanceWindowRoutes,
   statusPage: statusPageRoutes,
+  // Before what it is deleted with.
+  incidentDraft: incidentDraftRoutes,
   service: serviceRoutes,
   incident: incidentRoutes,
-  incidentDraft: incidentDraftRoutes,
   deletion: deletionRoutes,
   dashboard: dashboardRoutes,
   dashboardIncident: dashboardIncidentRoutes,

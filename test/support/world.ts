@@ -457,6 +457,7 @@ export const kinds = [
   'incident',
   'incidentUpdate',
   'incidentDraft',
+  'publishedDraft',
   'dashboard',
   'dashboardNumber',
   'dashboardIncident',
@@ -663,11 +664,11 @@ async function insertTestFailure(
   return failure.errorGroupId;
 }
 
-/** As the sweep writes it: a service that opens a draft, and does. */
+/** As the sweep writes it: a service that opens a draft, and does. A person overrides its state, so it stays. */
 async function insertDraft(
   { db, newId, clock }: Services,
   accountId: string,
-  serviceId: string,
+  { serviceId, checkId }: { serviceId: string; checkId: string },
   marker: string,
 ): Promise<string> {
   const id = newId();
@@ -676,8 +677,15 @@ async function insertDraft(
   const rule = { by: 'ANY', ...shown, opens: { ...opens, notifySubscribers: false } };
   await db
     .updateTable('services')
-    .set({ rule_json: JSON.stringify(rule) })
+    .set({
+      rule_json: JSON.stringify(rule),
+      override_json: JSON.stringify({ state: 'major_outage', until: clock.now() + 3_600_000 }),
+    })
     .where('id', '=', serviceId)
+    .execute();
+  await db
+    .insertInto('service_sources')
+    .values({ account_id: accountId, service_id: serviceId, check_id: checkId, group_id: null })
     .execute();
   await db
     .insertInto('service_incidents')
@@ -698,7 +706,14 @@ async function buildPages(
 ): Promise<void> {
   const service = await createService(target, marker);
   ids.service.push(service.id);
-  ids.incidentDraft.push(await insertDraft(services, accountId, service.id, marker));
+  const [checkId = ''] = ids.check.map(String);
+  const other = await createService(target, marker);
+  for (const [kind, { id: serviceId }] of [
+    ['incidentDraft', service],
+    ['publishedDraft', other],
+  ] as const) {
+    ids[kind].push(await insertDraft(services, accountId, { serviceId, checkId }, marker));
+  }
   const page = await createStatusPage(target, marker, service.id);
   ids.statusPage.push(page.id);
   ids.subscription.push(await subscribeToPage(target, page.id));
@@ -828,6 +843,7 @@ export function kindsOfParams(route: Route): Map<string, Kind> {
     const upTo = route.path.slice(0, end);
     const isWait = /sessions\/.*\/completion$/.test(route.path);
     const kind =
+      (route.path.endsWith('{draftId}/publish') ? 'publishedDraft' : undefined) ??
       analyticsKinds.get(route.path) ??
       checkTypeKinds.get(route.path) ??
       (isWait && name === 'checkSessionId'
@@ -969,6 +985,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     updatePerson: { role: 'READ_ONLY' },
     updateAccountMember: { role: 'READ_ONLY' },
     updateMemberOfAccount: { role: 'READ_ONLY' },
+    publishIncidentDraft: {},
     createInvitation: { email: `changed-${unique()}@a.example` },
     updateMe: { name },
     beginMySecondFactor: { password: name },

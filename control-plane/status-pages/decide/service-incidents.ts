@@ -31,8 +31,8 @@ export function judge(
   now: number,
 ): 'trouble' | 'recovered' | 'noChecks' | 'undecided' {
   const { rule, override, runs } = service;
-  if (rule === null || runs.size === 0) return 'noChecks';
   if (override !== null && now < override.until) return 'undecided';
+  if (rule === null || runs.size === 0) return 'noChecks';
   const counted = [...runs].flatMap(([id, each]) => (planned.has(id) ? [] : [each]));
   if (followedState(rule, counted, now) !== 'operational') return 'trouble';
   const ran = counted.filter((each) => each.length > 0);
