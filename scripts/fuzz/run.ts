@@ -504,11 +504,7 @@ class Sequence {
   }
 
   /** The answer; undefined where there may be none. */
-  async #answerTo(
-    route: Route,
-    made: MadeRequest,
-    isMeant: boolean,
-  ): Promise<Answer | undefined> {
+  async #answerTo(route: Route, made: MadeRequest, isMeant: boolean): Promise<Answer | undefined> {
     const isTriggerCall = route.path.includes('/trigger/{token}');
     const timeoutMs = isTriggerCall && !isMeant ? triggerWaitMs : hangMs;
     // Uploads have no schema: a packed file is what most of them take.
