@@ -2,7 +2,7 @@
 import childProcess from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { createWorker, PSM, type Worker } from 'tesseract.js';
 import { pictureForms, type PictureNote } from '../../agent/browsers/pictures.ts';
 import { launchBrowser } from './found-browser.ts';
@@ -123,6 +123,20 @@ export const pageOf = (
 ): string =>
   `<!doctype html><body style="margin:12px;background:#fff;font-size:${sizePx}px;${font}">
   <div style="height:60px;font:24px sans-serif">ALPHA</div><div style="transform:${transform};transform-origin:0 50%;width:430px">${content}</div>`;
+
+/** Every frame of a film of a page while something happens in it. */
+export async function filmOf(page: Page, happening: () => Promise<unknown>): Promise<Buffer[]> {
+  const frames: Buffer[] = [];
+  const session = await page.context().newCDPSession(page);
+  session.on('Page.screencastFrame', ({ data, sessionId }) => {
+    frames.push(Buffer.from(data, 'base64'));
+    session.send('Page.screencastFrameAck', { sessionId }).catch(() => undefined);
+  });
+  await session.send('Page.startScreencast', { format: 'jpeg', quality: 90 });
+  await happening();
+  await session.send('Page.stopScreencast');
+  return frames;
+}
 
 export interface Reader extends AsyncDisposable {
   /** True when the canary, or five letters of it in a row, can be read in a picture. */

@@ -237,3 +237,23 @@ test('a run without files, or that is discarded, leaves nothing', async () => {
   await run.discard();
   assert.equal(existsSync(set.spool.pathOf(resultId, '')), false);
 });
+
+test('pictures in which nobody could look for secrets stay on the agent, and say why', async () => {
+  using set = await setUp();
+  const run = openRun(set.spool, set.work);
+  const withheldPictures = 'another browser';
+  const picture = { type: 'screenshot', contentType: 'image/png', withheldPictures } as const;
+  await run.add({ path: set.write('a.png', 'a'), name: 'a.png', ...picture });
+  await run.add({ path: set.write('b.txt', 'b'), name: 'b.txt', ...asText, withheldPictures });
+  await run.add({
+    path: set.write('c.png', 'c'),
+    name: 'c.png',
+    ...picture,
+    withheldPictures: null,
+  });
+  assert.deepEqual(reasons(await run.finish()), {
+    'a.png': withheldPictures,
+    'b.txt': null,
+    'c.png': null,
+  });
+});

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import { pictureForms, RunPictures } from '../../../agent/browsers/pictures.ts';
 import {
   canary,
+  filmOf,
   fonts,
   openReader,
   pageOf,
@@ -34,20 +35,6 @@ function difference(one: Buffer, other: Buffer) {
     isBlack &&= right.data.readUIntBE(at, 3) < 0x101010;
   }
   return { ...box, isBlack };
-}
-
-/** Every frame of a film of a page while something happens in it. */
-async function filmOf(page: Page, happening: () => Promise<unknown>): Promise<Buffer[]> {
-  const frames: Buffer[] = [];
-  const session = await page.context().newCDPSession(page);
-  session.on('Page.screencastFrame', ({ data, sessionId }) => {
-    frames.push(Buffer.from(data, 'base64'));
-    session.send('Page.screencastFrameAck', { sessionId }).catch(() => undefined);
-  });
-  await session.send('Page.startScreencast', { format: 'jpeg', quality: 90 });
-  await happening();
-  await session.send('Page.stopScreencast');
-  return frames;
 }
 
 describe('pictures of pages', () => {
@@ -156,10 +143,11 @@ describe('pictures of pages', () => {
     };
     const html = pageOf('<p>nothing</p><input style="font:inherit">');
     const films = [];
-    for (const page of pages) {
-      await page.goto('about:blank');
+    for (const { browser } of [watched, plain]) {
+      const page = await browser.newPage({ viewport, deviceScaleFactor: 1.5 });
       await page.setContent(html);
       films.push(await filmOf(page, happening(page)));
+      await page.close();
     }
     const [painted = [], control = []] = films;
     const found = async (film: Buffer[]): Promise<number> => {

@@ -262,6 +262,47 @@ describe('traces', () => {
   });
 });
 
+describe('traces', () => {
+  const snapshot = (html: unknown): string =>
+    `${JSON.stringify({ type: 'frame-snapshot', snapshot: { callId: 'a', html } })}\n`;
+  const lineOf = async (html: unknown) => {
+    const line = await scrubbed('a.trace', '', snapshot(html) + snapshot(['P', {}, 'next']));
+    return line.toString();
+  };
+
+  it('hides a secret that several elements of a snapshot show together', async () => {
+    const parts = [secret.slice(0, 3), secret.slice(3, 9), secret.slice(9)];
+    const html = [
+      'BODY',
+      {},
+      'a ',
+      ['B', {}, parts[0]],
+      ['I', { class: 'x' }, parts[1]],
+      parts[2],
+      ' z',
+    ];
+    const line = await lineOf(html);
+    assert.equal(
+      line.split('\n')[0],
+      snapshot(['BODY', {}, 'a ', ['B', {}, mask], ['I', { class: 'x' }, mask], mask, ' z']).trim(),
+    );
+  });
+
+  it('leaves one without a secret as it is, references to earlier snapshots too', async () => {
+    const html = ['BODY', {}, [[1, 4]], ['B', {}, secret.slice(0, 3)], ['I', {}, 'other']];
+    assert.equal(await lineOf(html), snapshot(html) + snapshot(['P', {}, 'next']));
+  });
+
+  it('lose their pictures where nobody could look for secrets in them', async () => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, 'trace.zip');
+    const [frame, text] = [Buffer.from('frame'), Buffer.from('{}')];
+    await writeFile(path, await zipOf({ 'screencast/page@1-2.jpeg': frame, 'a.trace': text }));
+    await scrubber.file(path, 'application/zip', { withoutPictures: true });
+    assert.deepEqual(await entriesOf(await readFile(path)), { 'a.trace': '{}' });
+  });
+});
+
 describe('archives', () => {
   it('scrubs the names of entries, and keeps two apart that become the same', async () => {
     const other = 'another-s3cret';

@@ -10,8 +10,8 @@ const crypto = require('node:crypto');
 const { guardSource } = require('./guard.cjs');
 const { reportDrawn } = require('./drawn-text.cjs');
 
-/** A frame shows what was drawn up to so long before it came. */
-const frameAgeMs = 500;
+/** A frame shows what was drawn up to so long before it came, and longer where all is slow. */
+const frameAgeMs = 2_000;
 const askMs = 10_000;
 /** The client gives up long before. */
 const pictureMs = 300_000;
@@ -301,17 +301,16 @@ class PictureFilter {
 
   async #passFrame(session, event) {
     const { metadata, data, sessionId: number } = event.params;
-    const { deviceWidth, deviceHeight, offsetTop, timestamp = Date.now() / 1000 } = metadata;
+    const { timestamp = Date.now() / 1000 } = metadata;
     const target = this.#targets.get(session.targetId);
     const picture = { what: 'frame', data, type: 'image/jpeg', quality: 0.9 };
-    const cutOf = ([, , , , scale, left, top]) => [
-      ...[left, top - offsetTop / scale],
-      ...[deviceWidth / scale, deviceHeight / scale],
-    ];
+    // Its sizes do not know a scale of the device that is emulated.
+    const cutOf = ([width, height, , , left, top]) => [left, top, width, height];
     try {
       if (target === undefined) throw new Withheld('the page cannot be searched');
+      const askedAt = Date.now();
       await this.#look(target);
-      const from = timestamp * 1000 - frameAgeMs;
+      const from = timestamp * 1000 - frameAgeMs - 3 * (Date.now() - askedAt);
       event.params.data = await this.#clean(target, picture, from, cutOf);
     } catch (error) {
       if (!this.#isStrict) return this.#ends.toClient(JSON.stringify(event));
@@ -329,10 +328,10 @@ class PictureFilter {
     const { format = 'png', quality = 90, clip } = params;
     const target = this.#targets.get(this.#sessions.get(sessionId)?.targetId);
     const picture = { what: 'picture', type: `image/${format}`, quality: quality / 100 };
-    const cutOf = ([width, height, scrollX, scrollY, scale, left, top]) =>
+    const cutOf = ([width, height, scrollX, scrollY, left, top]) =>
       clip
         ? [clip.x - scrollX, clip.y - scrollY, clip.width, clip.height]
-        : [left, top, width / scale, height / scale];
+        : [left, top, width, height];
     try {
       if (target) await this.#look(target);
       const from = Date.now();

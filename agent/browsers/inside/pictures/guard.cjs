@@ -317,8 +317,9 @@ function guard({ forms, say, drawn, closedRoot }) {
       ...[...seen.elements, ...written].flatMap(ofElement),
       ...[...canvases.known].flatMap(([canvas, { places }]) => inCanvas(canvas, places)),
     ].map((rect) => rect.map((length) => Math.round(length * 100) / 100));
-    const { scale, offsetLeft, offsetTop } = visualViewport;
-    const view = [innerWidth, innerHeight, scrollX, scrollY, scale, offsetLeft, offsetTop];
+    const { scale, width, height, offsetLeft, offsetTop } = visualViewport;
+    const size = scale === 1 ? [innerWidth, innerHeight] : [width, height];
+    const view = [...size, scrollX, scrollY, offsetLeft, offsetTop];
     const state = { rects, unsure: whyUnsure(), view };
     const text = JSON.stringify(state);
     if (text !== last || isAsked) globalThis[say](JSON.stringify({ time: Date.now(), ...state }));
