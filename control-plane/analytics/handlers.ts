@@ -4,16 +4,19 @@ import {
   maxResultsInAll,
   maxResultsPerCheck,
   maxSuiteResults,
+  type Commit,
   type AnalyticsQuery,
   type AnalyticsRoute,
   type analyticsRoutes,
 } from '@monitor/shared/contract/analytics.ts';
+import type { Kysely } from 'kysely';
 import { isOfTests } from '@monitor/shared/contract/checks/metric.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { analyticsOf, metricsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
 import { invalidQuery, notFound } from '../errors/api-error.ts';
-import { toTimestamp } from '../db/columns.ts';
+import { fromJson, toTimestamp } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
 import { aggregate, analyticsWindow, seriesOf, type Series } from './decide/analytics.ts';
 import { csvOf } from '../core/decide/csv.ts';
 import type { Window } from '../core/decide/results-window.ts';
@@ -181,9 +184,29 @@ export function analyticsTypeBindings(services: Services): BoundRoute[] {
   }));
 }
 
-function toWire({ lastRunAt, failingSince, recent, ...numbers }: SuiteTest) {
+/** What the project of a check was deployed from, the newest first. */
+async function commitsOf(db: Kysely<Database>, accountId: string, checkId: string) {
+  const rows = await db
+    .selectFrom('project_resources')
+    .innerJoin('project_commits', 'project_commits.project_id', 'project_resources.project_id')
+    .select(['project_commits.deployed_at', 'project_commits.commit_json'])
+    .where('project_resources.account_id', '=', accountId)
+    .where('project_resources.type', '=', 'check')
+    .where('project_resources.physical_id', '=', checkId)
+    .orderBy('project_commits.id', 'desc')
+    .execute();
+  return rows.map(({ deployed_at: at, commit_json: json }) => ({
+    at,
+    commit: fromJson<Commit>(json),
+  }));
+}
+type Deployed = Awaited<ReturnType<typeof commitsOf>>;
+
+function toWire({ lastRunAt, failingSince, recent, ...numbers }: SuiteTest, commits: Deployed) {
+  const before = failingSince === null ? undefined : commits.find(({ at }) => at <= failingSince);
   return {
     ...numbers,
+    failingSinceCommit: before?.commit ?? null,
     lastRunAt: toTimestamp(lastRunAt),
     failingSince: failingSince === null ? null : toTimestamp(failingSince),
     recent: recent.map(({ at, ...run }) => ({ at: toTimestamp(at), ...run })),
@@ -237,20 +260,21 @@ export function analyticsHandlers(services: Services): Handlers<typeof analytics
 
     listSuiteTests: async ({ params, query }, { principal: { accountId }, setTotal }) => {
       const window = windowOf(query, clock.now());
-      const { samples, truncated } = await readPool.read(accountId, async (db) => {
+      const { samples, truncated, commits } = await readPool.read(accountId, async (db) => {
         const [found] = await listAnalysedChecks(db, accountId, { ids: [params.id] });
         const hasTests = found !== undefined && analyticsOf[found.type].groupBy.includes('test');
         if (!hasTests) throw notFound('check', params.id);
-        return readSamples(db, {
+        const read = await readSamples(db, {
           ...{ accountId, checkId: found.id, window, groupBy: 'test', statuses: [] },
           ...{ bases: ['testsFlaky', 'testDuration'], maxResults: maxSuiteResults },
         });
+        return { ...read, commits: await commitsOf(db, accountId, found.id) };
       });
       const tests = testsOfSuite(samples, query.order);
       const offset = (query.page - 1) * query.limit;
       const shown = tests.slice(offset, offset + query.limit);
       setTotal(tests.length, offset, shown.length);
-      return { tests: shown.map(toWire), truncated };
+      return { tests: shown.map((test) => toWire(test, commits)), truncated };
     },
 
     listMetrics: ({ query }) =>

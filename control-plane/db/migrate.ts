@@ -20,6 +20,7 @@ import * as deploymentTriggers from './migrations/0060-deployment-triggers.ts';
 import * as owedIncidents from './migrations/0061-owed-incidents.ts';
 import * as shadow from './migrations/0062-shadow.ts';
 import * as serviceIncidents from './migrations/0063-service-incidents.ts';
+import * as projectCommits from './migrations/0064-project-commits.ts';
 import type { Database } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -52,6 +53,7 @@ const migrations = {
   '0061-owed-incidents': owedIncidents,
   '0062-shadow': shadow,
   '0063-service-incidents': serviceIncidents,
+  '0064-project-commits': projectCommits,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

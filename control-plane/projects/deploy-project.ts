@@ -52,6 +52,7 @@ import {
   type ProjectRow,
   projectToWire,
   relink,
+  noteCommit,
   saveProject,
   unlink,
 } from './store.ts';
@@ -598,12 +599,13 @@ async function lockOwn(db: Kysely<Database>, links: readonly LinkRow[]): Promise
 
 async function saveAll(
   unit: Unit,
-  { project, resources, sharedFiles }: ProjectBody,
+  { project, resources, sharedFiles, repoInfo }: ProjectBody,
   options: DeployOptions,
 ): Promise<ProjectChange> {
   refuseRepeats(resources);
   const { db } = unit.services;
   const row = await saveProject(unit.services, unit.accountId, project);
+  await noteCommit(unit.services, row, repoInfo ?? null);
   const links = await linksOf(db, row);
   await lockOwn(db, links);
   const deployment = new Deployment(unit, options, row, links, resources.length + links.length);

@@ -6,6 +6,7 @@ import type {
   ProjectBody,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
+import type { Commit } from '@monitor/shared/contract/analytics.ts';
 import type { Services } from '../core/services.ts';
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
@@ -63,6 +64,40 @@ export async function insertProject(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
+}
+
+/** Of a project; older ones say nothing about tests that fail. */
+const keptCommits = 200;
+const maxCommitText = 1_000;
+
+/** Notes from which commit a project was deployed, when its client says it. */
+export async function noteCommit(
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
+  { id, account_id: accountId }: ProjectRow,
+  info: NonNullable<ProjectBody['repoInfo']> | null,
+): Promise<void> {
+  if (info?.commitId == null) return;
+  const cut = (text: string | null) => text?.slice(0, maxCommitText) ?? null;
+  const commit: Commit = {
+    ...{ id: info.commitId.slice(0, maxCommitText), message: cut(info.commitMessage) },
+    ...{ author: cut(info.commitOwner), branch: cut(info.branchName) },
+  };
+  const row = { account_id: accountId, project_id: id, deployed_at: clock.now() };
+  await db
+    .insertInto('project_commits')
+    .values({ ...row, commit_json: JSON.stringify(commit) })
+    .execute();
+  await deleteOwnRows(db, 'project_commits', accountId)
+    .where('project_id', '=', id)
+    .where('id', 'not in', (from) =>
+      from
+        .selectFrom('project_commits as newest')
+        .select('newest.id')
+        .where('newest.project_id', '=', id)
+        .orderBy('newest.id', 'desc')
+        .limit(keptCommits),
+    )
+    .execute();
 }
 
 /** The project with this name and address; it is written only when they differ. */

@@ -6,6 +6,7 @@ declare module '../db/tables.ts' {
     projects: ProjectsTable;
     project_resources: ProjectResourcesTable;
     deployments: DeploymentsTable;
+    project_commits: ProjectCommitsTable;
     import_plans: ImportPlansTable;
   }
 }
@@ -51,6 +52,16 @@ export interface DeploymentsTable {
   started_at: number | null;
   ended_at: number | null;
   cancel_requested_at: number | null;
+}
+
+/** Where the code of a deployment came from, as its client said. */
+export interface ProjectCommitsTable {
+  id: Generated<number>;
+  account_id: string;
+  project_id: string;
+  deployed_at: number;
+  /** `Commit` of the contract. */
+  commit_json: string;
 }
 
 export interface ImportPlansTable {

@@ -183,6 +183,14 @@ export const checkFigures = z.object(fieldsOfFigures).meta({
 
 const testOutcome = z.enum(['passed', 'flaky', 'failed']);
 
+const commit = z.object({
+  id: z.string(),
+  message: z.string().nullable(),
+  author: z.string().nullable(),
+  branch: z.string().nullable(),
+});
+export type Commit = z.infer<typeof commit>;
+
 const suiteTest = z.object({
   test: z.string().meta({ description: 'File, titles and project' }),
   runs: z.int(),
@@ -193,6 +201,9 @@ const suiteTest = z.object({
   lastRunAt: timestamp,
   failingSince: timestamp.nullable().meta({
     description: 'The first of the failures that no run has ended, as far as the window goes back',
+  }),
+  failingSinceCommit: commit.nullable().meta({
+    description: 'What its project was deployed from last before that, where the client said it',
   }),
   recent: z
     .array(z.object({ at: timestamp, outcome: testOutcome, durationMs: value }))

@@ -33,7 +33,7 @@ export const openedIncident = z
   })
   .meta({
     description:
-      'What it opens once its state is shown; services with one cause share one. Null for nothing: pages show the state alone',
+      'What it opens once its state is shown; services with one cause share one. Off: pages show the state alone',
   });
 const follows = z
   .object({

@@ -253,10 +253,14 @@ test('suites: the numbers of tests, by project and by test, are those of their r
     ['chromium', 66.667, 5, 1, 1, 3, 500],
     ['firefox', 100, 1, 0, 0, 0, 600],
   ]);
+  interface Listed {
+    recent: { outcome: string }[];
+    failingSinceCommit: unknown;
+  }
   const { tests, truncated } = await bench.get(`analytics/playwright-checks/${id}/tests`);
   assert.equal(truncated, false);
   assert.deepEqual(
-    tests.map(({ recent, ...one }: { recent: { outcome: string }[] }) => ({
+    tests.map(({ recent, failingSinceCommit: _commit, ...one }: Listed) => ({
       ...one,
       recent: recent.map(({ outcome }) => outcome),
     })),
@@ -290,4 +294,29 @@ test('suites: the numbers of tests, by project and by test, are those of their r
   const until = `from=${unix(now - 3 * hour) - 60}&to=${unix(now - hour) - 60}`;
   const [failing] = (await bench.get(`analytics/playwright-checks/${id}/tests?${until}`)).tests;
   assert.deepEqual([failing.lastOutcome, failing.failingSince], ['failed', iso(now - 2 * hour)]);
+  assert.equal(failing.failingSinceCommit, null, 'nothing was deployed');
+  const deploy = async (commitId: string) => {
+    const repoInfo = { commitId, commitMessage: `Change ${commitId}`, branchName: 7 };
+    const body = { project: { logicalId: 'suite', name: 'Suite' }, resources: [], repoInfo };
+    const answer = await bench.cp.api('POST', '/next-v2/projects/deploy', body);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  };
+  await deploy('a1');
+  bench.clock.advance(2 * hour);
+  await deploy('b2');
+  const project = await db.selectFrom('projects').select('id').executeTakeFirstOrThrow();
+  await db
+    .insertInto('project_resources')
+    .values({
+      ...{ account_id: bench.cp.accountId, project_id: project.id, type: 'check' },
+      ...{ logical_id: 'suite', physical_id: id, is_uncommitted: 0 },
+    })
+    .execute();
+  const tests2 = [ran('basket', 'chromium', 'unexpected', 1)];
+  const failed = { at: now + hour, responseTime: 1, hasFailures: true, payload: { tests: tests2 } };
+  await insertResults(bench, id, 'PLAYWRIGHT', [failed]);
+  const { tests: after } = await bench.get(`analytics/playwright-checks/${id}/tests?order=failing`);
+  assert.deepEqual(after[0].failingSinceCommit, {
+    ...{ id: 'a1', message: 'Change a1', author: null, branch: null },
+  });
 });

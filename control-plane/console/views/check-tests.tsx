@@ -47,6 +47,16 @@ function Runs({ test: { recent } }: { test: Test }) {
   );
 }
 
+/** What was deployed before a test began to fail. */
+function Commit({ of }: { of: NonNullable<Test['failingSinceCommit']> }) {
+  const [subject = ''] = (of.message ?? '').split('\n');
+  return (
+    <span title={[of.author, of.branch].filter(Boolean).join(', ')}>
+      , after <code>{of.id.slice(0, 8)}</code> {subject}
+    </span>
+  );
+}
+
 /** Puts a test in quarantine, or takes it out. */
 function Hold({
   test,
@@ -150,6 +160,7 @@ export function CheckTests({
               {test.failingSince !== null && (
                 <span class="under">
                   Failing since <Ago at={test.failingSince} />
+                  {test.failingSinceCommit !== null && <Commit of={test.failingSinceCommit} />}
                 </span>
               )}
             </th>

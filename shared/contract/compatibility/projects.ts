@@ -53,6 +53,16 @@ export type ProjectResource = z.output<typeof projectResource>;
 export const projectName = z.string().trim().min(1).max(255);
 export const repoUrl = plainAddress.nullable().exactOptional();
 
+const said = z.string().nullable().catch(null).default(null);
+/** A client that says it otherwise deploys all the same. */
+const deployedFrom = z.looseObject({
+  repoUrl: said,
+  commitId: said,
+  commitOwner: said,
+  commitMessage: said,
+  branchName: said,
+});
+
 export const projectBody = z
   .object({
     project: z.object({ logicalId: logicalId.max(255), name: projectName, repoUrl }),
@@ -62,7 +72,7 @@ export const projectBody = z
       .default([])
       .meta({ description: 'Files that scripts name by their index' }),
     resources: z.array(projectResource).max(20_000),
-    repoInfo: z.looseObject({}).nullable().exactOptional(),
+    repoInfo: deployedFrom.nullable().exactOptional(),
   })
   .meta({ id: 'ProjectBody' });
 export type ProjectBody = z.output<typeof projectBody>;
