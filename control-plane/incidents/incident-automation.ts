@@ -32,6 +32,8 @@ export interface OpenIncident {
   id: string;
   /** When its newest public update became public. */
   lastPublicAt: number;
+  /** What was written last. */
+  status: IncidentStatus;
   /** Setting at the time of the alert. */
   notifySubscribers: boolean;
 }
@@ -83,9 +85,10 @@ export async function stillOpen(
     }));
     const published = asOf(timeline, now);
     const [first] = updates;
-    if (first === undefined || lastUpdateStatus(published) === 'RESOLVED') return [];
+    const status = lastUpdateStatus(published);
+    if (first === undefined || status === undefined || status === 'RESOLVED') return [];
     const lastPublicAt = published.at(-1)?.publicAt ?? now;
-    return [{ id, lastPublicAt, notifySubscribers: fromFlag(first.notify_subscribers) }];
+    return [{ id, lastPublicAt, status, notifySubscribers: fromFlag(first.notify_subscribers) }];
   });
 }
 

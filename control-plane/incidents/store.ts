@@ -147,21 +147,20 @@ export function toNewUpdate(
   };
 }
 
-/** Ids of the services of an incident. */
+/** Ids and names of the services of an incident. */
 export async function servicesOfIncident(
   db: Kysely<Database>,
   accountId: string,
   incidentId: string,
-): Promise<string[]> {
-  const rows = await db
+): Promise<{ id: string; name: string }[]> {
+  return db
     .selectFrom('incident_services')
     .innerJoin('services', 'services.id', 'incident_services.service_id')
-    .select('services.id')
+    .select(['services.id', 'services.name'])
     .where('services.account_id', '=', accountId)
     .where('incident_services.incident_id', '=', incidentId)
     .orderBy('services.seq')
     .execute();
-  return rows.map(({ id }) => id);
 }
 
 /** Sets the services of an incident, which are known to belong to the account. */

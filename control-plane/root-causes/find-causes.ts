@@ -75,7 +75,11 @@ interface CauseOfCheck {
   key: string;
   /** Null where there is not enough to tell. */
   sentence: string | null;
+  /** Whether it certainly lies with a location, an agent or this control plane. */
+  isOwn: boolean;
 }
+
+const ownSides = ['location', 'agent', 'control-plane'];
 
 /** What is wrong with each of many checks. */
 export async function causesByCheck(
@@ -94,11 +98,13 @@ export async function causesByCheck(
     for (const { checkId } of subjects) {
       const [finding] = findingsOf(findings, [checkId]);
       if (finding === undefined || causes.has(checkId)) continue;
-      const { cause, place, sentence, runs } = finding;
+      const { cause, place, sentence, runs, certainty } = finding;
       const [first] = runs;
-      if (cause !== null) causes.set(checkId, { key: `${cause.name}/${place}`, sentence });
-      else if (first !== undefined && (first.host ?? first.address) !== null) {
-        causes.set(checkId, { key: placeOf(first), sentence: null });
+      if (cause !== null) {
+        const isOwn = certainty === 'certain' && ownSides.includes(cause.side);
+        causes.set(checkId, { key: `${cause.name}/${place}`, sentence, isOwn });
+      } else if (first !== undefined && (first.host ?? first.address) !== null) {
+        causes.set(checkId, { key: placeOf(first), sentence: null, isOwn: false });
       }
       unread.delete(checkId);
     }

@@ -43,6 +43,8 @@ export interface ServiceIncidentsTable {
   cause_key: string | null;
   /** For people of the account alone. */
   cause: string | null;
+  /** Ids of the checks that failed when it was opened. */
+  checks_json: string;
   created_at: number;
 }
 

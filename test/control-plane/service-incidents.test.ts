@@ -5,6 +5,7 @@ import type { Run } from '../../control-plane/status-pages/decide/follow-checks.
 import {
   grouped,
   judge,
+  leaving,
   type Troubled,
 } from '../../control-plane/status-pages/decide/service-incidents.ts';
 import { openServiceIncidents } from '../../control-plane/status-pages/index.ts';
@@ -52,7 +53,15 @@ test('a service has trouble, has recovered, or neither can be said', () => {
 
 test('services with one cause or one failing check share an incident, others do not', () => {
   const service = (id: string, fields: Partial<Troubled> = {}): Troubled => ({
-    ...{ id, checkIds: [id], cause: null, isPublic: true, groupId: null, isOpen: false },
+    ...{
+      id,
+      checkIds: [id],
+      cause: null,
+      pages: 'p',
+      isPublic: true,
+      groupId: null,
+      isOpen: false,
+    },
     ...fields,
   });
   const one = { cause: 'host-down/a' };
@@ -84,12 +93,28 @@ test('services with one cause or one failing check share an incident, others do 
     [[service('m', member), service('a', { ...one, isPublic: false })], [[null, ['a']]]],
     [[service('m', { ...member, isPublic: false }), service('a', one)], [[null, ['a']]]],
     [[service('m', member)], []],
+    // Who may read of one may not read of the other.
+    [
+      [service('a', one), service('b', { ...one, pages: 'p q' })],
+      [
+        [null, ['a']],
+        [null, ['b']],
+      ],
+    ],
   ] as const) {
     assert.deepEqual(
       grouped(given).map(({ joins, ids }) => [joins, ids]),
       expected,
     );
   }
+});
+
+test('what is open ends together, what a person closed each by itself', () => {
+  const member = (id: string, isOpen: boolean) => ({ id, groupId: 'g', isOpen });
+  const [a, b] = [member('a', true), member('b', true)];
+  assert.deepEqual(leaving([a, b], new Set(['a'])), []);
+  assert.deepEqual(leaving([a, b], new Set(['a', 'b'])), ['a', 'b']);
+  assert.deepEqual(leaving([member('a', false), member('b', false)], new Set(['a'])), ['a']);
 });
 
 const log = { setup: [], request: [], teardown: [] };
@@ -284,4 +309,82 @@ test('planned work opens nothing, what lasts longer does, and a deactivated chec
   assert.equal(changed.status, 200, JSON.stringify(changed.body));
   await openServiceIncidents(bench.cp.controlPlane.services);
   assert.deepEqual(await scene.incidents(), [['Shop is down', 'RESOLVED', ['Shop']]]);
+});
+
+test('one location that fails is one incident, not one a minute, and ends when that location passes', async () => {
+  await using bench = await setUp({ requestsPerMinute: 0 });
+  const scene = new Scene(bench);
+  const opens = { as: 'INCIDENT' };
+  const shop = await scene.service('Shop', 'a.example', opens);
+  const later = await scene.service('Later', 'b.example', opens, { afterMinutes: 3 });
+  const turns = async (runLocation: string, isUp: boolean) => {
+    for (const { check, hostname } of [shop, later]) {
+      const fields = { runLocation, ...(isUp ? connected(hostname) : refused(hostname)) };
+      await bench.submit(check, 'TCP', bench.clock.now(), fields);
+    }
+    bench.clock.advance(minute);
+    await openServiceIncidents(bench.cp.controlPlane.services);
+  };
+  await turns('us-east-1', true);
+  for (let turn = 0; turn < 4; turn += 1) {
+    await turns('eu-west-1', false);
+    await turns('us-east-1', true);
+  }
+  const states = async () => (await scene.incidents()).map(([name, status]) => [name, status]);
+  assert.deepEqual((await states()).sort(), [
+    ['Later is down', 'INVESTIGATING'],
+    ['Shop is down', 'INVESTIGATING'],
+  ]);
+  await turns('eu-west-1', true);
+  assert.deepEqual((await states()).sort(), [
+    ['Later is down', 'RESOLVED'],
+    ['Shop is down', 'RESOLVED'],
+  ]);
+});
+
+test('what people wrote and added stays, and a monitor that is switched off is no recovery', async () => {
+  await using bench = await setUp({ requestsPerMinute: 0 });
+  const scene = new Scene(bench);
+  const minor = { as: 'INCIDENT', severity: 'MINOR' };
+  const shop = await scene.service('Shop', 'a.example', minor);
+  const search = await scene.service('Search', 'a.example', {
+    ...{ ...minor, severity: 'CRITICAL', notifySubscribers: true },
+  });
+  const manual = await scene.post('status-pages/services', { name: 'Manual' });
+  await scene.run([shop, search], true);
+  await scene.run([shop], false);
+  const [first] = (await bench.get('status-pages/incidents?limit=50')).entries;
+  const path = `status-pages/incidents/${first.id}`;
+  const identified = { description: 'A disk is full.', status: 'IDENTIFIED' };
+  await scene.post(`${path}/incident-updates`, identified);
+  await scene.run([search], false);
+  const joined = await bench.get(path);
+  assert.deepEqual([joined.lastUpdateStatus, joined.severity], ['IDENTIFIED', 'CRITICAL']);
+  assert.equal(joined.incidentUpdates[0].notifySubscribers, true);
+  const services = [...joined.services, manual].map(({ id }: { id: string }) => ({ id }));
+  await bench.cp.api('PATCH', `/v1/${path}`, { services });
+  await scene.run([shop, search], true);
+  const after = await bench.get(path);
+  assert.equal(
+    after.lastUpdateStatus,
+    'IDENTIFIED',
+    'a person added a service that may still fail',
+  );
+  assert.equal(after.incidentUpdates[0].description, 'No longer affected: Shop, Search.');
+
+  const passing = await bench.check('tcp', { name: 'passing' });
+  const both = { checkIds: [shop.check, passing], opens: { name: 'Again', ...minor } };
+  const body = { name: 'Shop', follows: both };
+  await bench.cp.api('PUT', `/v1/status-pages/services/${shop.id}`, body);
+  await bench.submit(passing, 'TCP', bench.clock.now(), connected('c.example'));
+  await scene.run([shop], false);
+  assert.deepEqual((await scene.incidents())[0]?.slice(0, 2), ['Again', 'INVESTIGATING']);
+  const { body: check } = await bench.cp.api('GET', `/v1/checks/${shop.check}`);
+  await bench.cp.api('PUT', `/v1/checks/tcp/${shop.check}`, { ...check, activated: false });
+  await openServiceIncidents(bench.cp.controlPlane.services);
+  const { entries } = await bench.get('status-pages/incidents?limit=50');
+  assert.equal(
+    entries[0].incidentUpdates[0].description,
+    'Closed without a recovery: what failed is no longer monitored.',
+  );
 });

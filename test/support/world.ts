@@ -691,7 +691,8 @@ async function insertDraft(
     .insertInto('service_incidents')
     .values({
       ...{ service_id: serviceId, account_id: accountId, group_id: id, state: 'DRAFT' },
-      ...{ incident_id: null, cause_key: marker, cause: marker, created_at: clock.now() },
+      ...{ incident_id: null, cause_key: marker, cause: marker, checks_json: '[]' },
+      created_at: clock.now(),
     })
     .execute();
   return id;

@@ -1,7 +1,7 @@
 /**
  * The state of a service that follows checks, from their newest runs. Pure.
  *
- *   ANY       as the worst of its checks
+ *   ANY       as the worst of its checks, each as the worst of its locations
  *   MAJORITY  failing once more than half of its checks fail, else degraded once more than half do not pass
  *   LOCATION  the same by locations, in which any of its checks counts
  *
@@ -49,6 +49,27 @@ function troubleOf(given: readonly Run[]): Trouble {
   };
 }
 
+/** The runs of each location that still runs the check: one that misses two turns of all was taken from it. */
+export function runsByLocation(runs: readonly Run[]): Run[][] {
+  const byLocation = Map.groupBy(runs, ({ location }) => location);
+  const present = new Set(runs.slice(-2 * byLocation.size).map(({ location }) => location));
+  return [...byLocation].flatMap(([location, own]) => (present.has(location) ? [own] : []));
+}
+
+/** Locations take turns, so the last run alone would change the state each minute while one of them fails. */
+function worstOf(troubles: readonly Trouble[]): Trouble {
+  return {
+    failingSince: begunAt(
+      troubles.map(({ failingSince }) => failingSince),
+      1,
+    ),
+    badSince: begunAt(
+      troubles.map(({ badSince }) => badSince),
+      1,
+    ),
+  };
+}
+
 /** When the `needed` first of them had begun; null where there are fewer. */
 function begunAt(since: readonly (number | null)[], needed: number): number | null {
   const begun = since.filter((at) => at !== null).toSorted((a, b) => a - b);
@@ -67,20 +88,9 @@ export function followedState(
       ran.flatMap((runs) => [...Map.groupBy(runs, ({ location }) => location)]),
       ([location]) => location,
     ).values(),
-  ].map((ofChecks): Trouble => {
-    const each = ofChecks.map(([, runs]) => troubleOf(runs));
-    return {
-      failingSince: begunAt(
-        each.map(({ failingSince }) => failingSince),
-        1,
-      ),
-      badSince: begunAt(
-        each.map(({ badSince }) => badSince),
-        1,
-      ),
-    };
-  });
-  const troubles = rule.by === 'LOCATION' ? byLocation : ran.map(troubleOf);
+  ].map((ofChecks) => worstOf(ofChecks.map(([, runs]) => troubleOf(runs))));
+  const ofChecks = ran.map((runs) => worstOf(runsByLocation(runs).map(troubleOf)));
+  const troubles = rule.by === 'LOCATION' ? byLocation : ofChecks;
   const needed = rule.by === 'ANY' ? 1 : Math.floor(troubles.length / 2) + 1;
   const lastsFor = (at: number | null) => at !== null && now - at >= rule.afterMinutes * 60_000;
   const since = (key: keyof Trouble) =>

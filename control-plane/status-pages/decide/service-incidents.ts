@@ -51,6 +51,8 @@ export interface Troubled {
   cause: string | null;
   /** A service joins only what is as public as what it opens itself. */
   isPublic: boolean;
+  /** Its pages: who reads of one service of an incident reads of all. */
+  pages: string;
   /** What it is part of; null for a new one. */
   groupId: string | null;
   /** Whether others may join that: it is neither dismissed nor resolved. */
@@ -63,6 +65,7 @@ export function grouped(services: readonly Troubled[]): { joins: string | null; 
   const members = services.filter(({ groupId, isOpen }) => groupId !== null && isOpen);
   const isLike = (one: Troubled, other: Troubled): boolean =>
     one.isPublic === other.isPublic &&
+    one.pages === other.pages &&
     ((one.cause !== null && one.cause === other.cause) ||
       one.checkIds.some((id) => other.checkIds.includes(id)));
   const groups: { joins: string | null; ids: string[] }[] = [];
@@ -82,10 +85,29 @@ export function grouped(services: readonly Troubled[]): { joins: string | null; 
 
 const severities = ['MINOR', 'MEDIUM', 'MAJOR', 'CRITICAL'] as const;
 
-/** The text of one incident for several services: that of the first, as severe as the worst. */
+export function worstOf(given: readonly OpenedIncident['severity'][]): OpenedIncident['severity'] {
+  return severities.findLast((one) => given.includes(one)) ?? 'MINOR';
+}
+
+/** The text of one incident for several services: that of the first, as severe as the worst, for all who are notified. */
 export function textOf(opens: readonly OpenedIncident[]): OpenedIncident | null {
   const [first] = opens;
   if (first === undefined) return null;
-  const worst = Math.max(...opens.map(({ severity }) => severities.indexOf(severity)));
-  return { ...first, severity: severities[worst] ?? first.severity };
+  return {
+    ...first,
+    severity: worstOf(opens.map(({ severity }) => severity)),
+    notifySubscribers: opens.some(({ notifySubscribers }) => notifySubscribers),
+  };
+}
+
+/** The services that leave what they opened: all of it together while it is open, else each by itself. */
+export function leaving(
+  members: readonly { id: string; groupId: string; isOpen: boolean }[],
+  over: ReadonlySet<string>,
+): string[] {
+  return [...Map.groupBy(members, ({ groupId }) => groupId).values()].flatMap((group) => {
+    const ids = group.filter(({ id }) => over.has(id)).map(({ id }) => id);
+    const isOpen = group.some((member) => member.isOpen);
+    return isOpen && ids.length < group.length ? [] : ids;
+  });
 }

@@ -7,6 +7,7 @@ import type {
 } from '@monitor/shared/contract/incident-draft.ts';
 import type { Services } from '../../core/services.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
+import { eachOf } from '../../db/expressions.ts';
 import { lockRows } from '../../db/lock.ts';
 import { ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
@@ -59,10 +60,16 @@ export function incidentDraftHandlers(services: Services): Handlers<typeof incid
     if (rows.length === 0) throw notFound('draft of an incident', draftId);
     return rows;
   };
-  const set = (unit: Kysely<Database>, accountId: string, id: string, columns: Partial<Row>) =>
+  /** Of the rows that were locked: another service may join meanwhile, and stays a draft. */
+  const set = (
+    unit: Kysely<Database>,
+    accountId: string,
+    rows: readonly Row[],
+    columns: Partial<Row>,
+  ) =>
     updateOwnRows(unit, 'service_incidents', accountId)
       .set(columns)
-      .where('group_id', '=', id)
+      .where('service_id', 'in', eachOf(rows.map(({ service_id: id }) => id)))
       .execute();
 
   return {
@@ -80,7 +87,8 @@ export function incidentDraftHandlers(services: Services): Handlers<typeof incid
 
     publishIncidentDraft: ({ params: { draftId }, body }, { principal: { accountId } }) =>
       commits.run(async (unit) => {
-        const [draft] = await toWire(unit, accountId, await draftOf(unit, accountId, draftId));
+        const locked = await draftOf(unit, accountId, draftId);
+        const [draft] = await toWire(unit, accountId, locked);
         if (draft === undefined) throw notFound('draft of an incident', draftId);
         const { name, severity, description, notifySubscribers } = { ...draft, ...body };
         const at = clock.now();
@@ -89,7 +97,7 @@ export function incidentDraftHandlers(services: Services): Handlers<typeof incid
           serviceIds: draft.services.map(({ id }) => id),
           template: { name, severity, description, notifySubscribers },
         });
-        await set(unit, accountId, draftId, { state: 'OPENED', incident_id: incidentId });
+        await set(unit, accountId, locked, { state: 'OPENED', incident_id: incidentId });
         const rows = await ownRows(unit, 'incidents', accountId)
           .where('id', '=', incidentId)
           .execute();
@@ -100,8 +108,8 @@ export function incidentDraftHandlers(services: Services): Handlers<typeof incid
 
     dismissIncidentDraft: ({ params: { draftId } }, { principal: { accountId } }) =>
       commits.run(async (unit) => {
-        await draftOf(unit, accountId, draftId);
-        await set(unit, accountId, draftId, { state: 'DISMISSED' });
+        const locked = await draftOf(unit, accountId, draftId);
+        await set(unit, accountId, locked, { state: 'DISMISSED' });
         return undefined;
       }),
   };

@@ -1,9 +1,10 @@
 /** Opens incidents and drafts for services whose checks fail, one for each cause, and ends them with their recovery. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Services } from '../../core/services.ts';
+import { fromJson } from '../../db/columns.ts';
 import { eachOf, jsonValue } from '../../db/expressions.ts';
 import { keepRows, lockRows } from '../../db/lock.ts';
-import { deleteOwnRows, ownRows } from '../../db/own-rows.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import {
   addToIncident,
@@ -17,25 +18,33 @@ import { causesByCheck } from '../../root-causes/index.ts';
 import {
   grouped,
   judge,
+  leaving,
   type OpenedIncident,
   textOf,
   type Troubled,
+  worstOf,
 } from '../decide/service-incidents.ts';
 import { readStates, type ServiceNow } from '../read-followed.ts';
 
 type Row = Selectable<Database['service_incidents']>;
 
 const recoveredNote = 'The services of this incident are operational again.';
-const noChecksNote = 'Closed without a recovery: no monitor reports on its services any more.';
-export const goneNote = 'Closed without a recovery: the service is no longer shown.';
+const noChecksNote = 'Closed without a recovery: what failed is no longer monitored.';
+export const goneNote = () => 'Closed without a recovery: the service is no longer shown.';
 
-/** Takes services out of what they opened; the last one resolves the incident. */
+interface Left {
+  accountId: string;
+  serviceIds: readonly string[];
+  /** How the incident ends, by what its services left of it. */
+  note: (group: readonly Row[]) => string;
+}
+
+/** Takes services out of what they opened; the last one resolves the incident, unless people added others to it. */
 export async function leaveIncidents(
   services: Pick<Services, 'newId' | 'clock'>,
   unit: Kysely<Database>,
-  left: { accountId: string; serviceIds: readonly string[]; note: string },
+  { accountId, serviceIds, note }: Left,
 ): Promise<void> {
-  const { accountId, serviceIds, note } = left;
   if (serviceIds.length === 0) return;
   const now = services.clock.now();
   const rows = await lockRows(
@@ -56,8 +65,15 @@ export async function leaveIncidents(
     if (group.some(({ service_id: id }) => !serviceIds.includes(id))) continue;
     const ids = group.flatMap(({ incident_id: id }) => id ?? []);
     for (const incident of await stillOpen(unit, accountId, ids, now)) {
-      const resolved = { description: note, status: 'RESOLVED', at: now } as const;
-      await addToIncident(services, unit, accountId, incident, resolved);
+      const affected = await servicesOfIncident(unit, accountId, incident.id);
+      const isWhole = affected.every(({ id }) => group.some((row) => row.service_id === id));
+      const names = affected.filter(({ id }) => group.some((row) => row.service_id === id));
+      await addToIncident(services, unit, accountId, incident, {
+        description: isWhole
+          ? note(group)
+          : `No longer affected: ${names.map(({ name }) => name).join(', ')}.`,
+        ...{ status: isWhole ? 'RESOLVED' : incident.status, at: now },
+      });
     }
   }
 }
@@ -99,6 +115,27 @@ interface Found {
   checkIds: string[];
   key: string | null;
   sentence: string | null;
+  pages: string;
+}
+
+/** The pages of services, as one text for each; empty for one that no page shows. */
+async function pagesOf(
+  db: Kysely<Database>,
+  accountId: string,
+  serviceIds: readonly string[],
+): Promise<(serviceId: string) => string> {
+  const rows = await db
+    .selectFrom('card_services')
+    .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
+    .select(['card_services.service_id as serviceId', 'status_page_cards.status_page_id as pageId'])
+    .where('status_page_cards.account_id', '=', accountId)
+    .where('card_services.service_id', 'in', eachOf(serviceIds))
+    .execute();
+  const byService = Map.groupBy(rows, ({ serviceId }) => serviceId);
+  return (serviceId) => {
+    const pages = (byService.get(serviceId) ?? []).map(({ pageId }) => pageId);
+    return [...new Set(pages)].sort().join(' ');
+  };
 }
 
 /** What is wrong with services in trouble. Read apart from the commit: it takes long. */
@@ -109,24 +146,50 @@ async function findTroubles(
 ): Promise<Found[]> {
   const bad = new Map(troubled.map((service) => [service, badChecksOf(service)]));
   const causes = await causesByCheck(services, services.db, accountId, [...bad.values()].flat());
+  const ids = troubled.map(({ row }) => row.id);
+  const pages = await pagesOf(services.db, accountId, ids);
   return troubled.flatMap((service): Found[] => {
     const opens = service.rule?.opens;
     if (opens == null) return [];
     const checkIds = (bad.get(service) ?? []).map(({ checkId }) => checkId);
     const known = checkIds.flatMap((id) => causes.get(id) ?? []);
     const sure = known.find(({ sentence }) => sentence !== null) ?? known[0];
-    const found = { key: sure?.key ?? null, sentence: sure?.sentence ?? null };
-    return [{ service, opens, checkIds, ...found }];
+    // A fault of a location or of an agent is not the service's: a person decides whether it is public.
+    const isOwn = checkIds.length > 0 && checkIds.every((id) => causes.get(id)?.isOwn === true);
+    return [
+      {
+        ...{ service, checkIds, opens: isOwn ? { ...opens, as: 'DRAFT' } : opens },
+        ...{ key: sure?.key ?? null, sentence: sure?.sentence ?? null },
+        pages: pages(service.row.id),
+      },
+    ];
   });
 }
 
 const toTroubled = (found: Found, row: Row | undefined, open: ReadonlySet<string>): Troubled => ({
-  ...{ id: found.service.row.id, checkIds: found.checkIds },
+  ...{ id: found.service.row.id, checkIds: found.checkIds, pages: found.pages },
   cause: found.key ?? row?.cause_key ?? null,
   isPublic: row === undefined ? found.opens.as === 'INCIDENT' : row.state === 'OPENED',
   groupId: row?.group_id ?? null,
   isOpen: row?.state === 'DRAFT' || open.has(row?.incident_id ?? ''),
 });
+
+async function raiseSeverity(
+  unit: Kysely<Database>,
+  accountId: string,
+  incidentId: string,
+  severity: OpenedIncident['severity'],
+): Promise<void> {
+  const row = await ownRows(unit, 'incidents', accountId)
+    .where('id', '=', incidentId)
+    .executeTakeFirst();
+  if (row === undefined) return;
+  const known = row.severity as OpenedIncident['severity'];
+  await updateOwnRows(unit, 'incidents', accountId)
+    .set({ severity: worstOf([known, severity]) })
+    .where('id', '=', incidentId)
+    .execute();
+}
 
 async function openGroup(
   services: Services,
@@ -144,16 +207,22 @@ async function openGroup(
   if (incidentId !== null) {
     const [incident] = await stillOpen(unit, accountId, [incidentId], now);
     if (incident === undefined) return;
-    const before = await servicesOfIncident(unit, accountId, incidentId);
+    const affected = await servicesOfIncident(unit, accountId, incidentId);
+    const before = affected.map(({ id }) => id);
     const added = members.filter(({ service }) => !before.includes(service.row.id));
     await replaceServices(unit, incidentId, [...new Set([...before, ...serviceIds])]);
     const names = added.map(({ service }) => service.row.name).join(', ');
-    const update = {
-      description: `Also affected: ${names}.`,
-      status: 'INVESTIGATING',
-      at: now,
-    } as const;
-    if (added.length > 0) await addToIncident(services, unit, accountId, incident, update);
+    if (added.length > 0) {
+      await raiseSeverity(unit, accountId, incidentId, template.severity);
+      const isNotified = incident.notifySubscribers || template.notifySubscribers;
+      await addToIncident(
+        services,
+        unit,
+        accountId,
+        { ...incident, notifySubscribers: isNotified },
+        { description: `Also affected: ${names}.`, status: incident.status, at: now },
+      );
+    }
   } else if (joined === undefined && template.as === 'INCIDENT') {
     const opened = { accountId, checkId: null, serviceIds, template, at: now };
     incidentId = await openIncident(services, unit, opened);
@@ -162,10 +231,11 @@ async function openGroup(
   await unit
     .insertInto('service_incidents')
     .values(
-      members.map(({ service, key, sentence }) => ({
+      members.map(({ service, key, sentence, checkIds }) => ({
         ...{ service_id: service.row.id, account_id: accountId, group_id: groupId },
         ...{ state: incidentId === null ? ('DRAFT' as const) : ('OPENED' as const) },
         ...{ incident_id: incidentId, cause_key: key, cause: sentence, created_at: now },
+        checks_json: JSON.stringify(checkIds),
       })),
     )
     .execute();
@@ -197,35 +267,54 @@ async function openOfAccount(services: Services, accountId: string): Promise<voi
     const isSuppressed = await suppressesIncidents(db, accountId, found.service.row.id, now);
     if (!isSuppressed) fresh.push(found);
   }
-  const over = (['recovered', 'noChecks'] as const).map((judgement) =>
-    (judged.get(judgement) ?? []).map(({ row }) => row.id).filter((id) => isKnown.has(id)),
-  );
-  const [recovered = [], withoutChecks = []] = over;
-  if (fresh.length + recovered.length + withoutChecks.length === 0) return;
+  const ruleOf = new Map(states.map(({ row, rule }) => [row.id, rule]));
+  const over = new Set([
+    ...(judged.get('recovered') ?? []).map(({ row }) => row.id),
+    ...(judged.get('noChecks') ?? []).map(({ row }) => row.id),
+    // Its owner wants none any more: nobody could publish it.
+    ...before
+      .filter(({ state, service_id: id }) => state === 'DRAFT' && ruleOf.get(id)?.opens == null)
+      .map(({ service_id: id }) => id),
+  ]);
+  const runs = new Map(states.map((service) => [service.row.id, service.runs]));
+  const isMonitored = (row: Row): boolean =>
+    fromJson<string[]>(row.checks_json).every((id) => runs.get(row.service_id)?.has(id) === true);
+  const isOver = before.some(({ service_id: id }) => over.has(id));
+  if (fresh.length === 0 && !isOver) return;
   await commits.run(async (unit) => {
     const freshIds = fresh.map(({ service }) => service.row.id);
     const kept = await keepRows(
       ownRows(unit, 'services', accountId).where('id', 'in', eachOf(freshIds)).orderBy('id'),
     ).execute();
-    const ruleOf = new Map(kept.map((row) => [row.id, row.rule_json]));
-    const left = { accountId, serviceIds: recovered, note: recoveredNote };
-    await leaveIncidents(services, unit, left);
+    const keptRules = new Map(kept.map((row) => [row.id, row.rule_json]));
+    const membersOf = async () => {
+      const rows = await lockRows(
+        ownRows(unit, 'service_incidents', accountId).orderBy('service_id'),
+      ).execute();
+      const incidentIds = rows.flatMap(({ incident_id: id }) => id ?? []);
+      const open = await stillOpen(unit, accountId, incidentIds, now);
+      return { rows, openIds: new Set(open.map(({ id }) => id)) };
+    };
+    const { rows: found, openIds: foundOpen } = await membersOf();
     await leaveIncidents(services, unit, {
-      ...left,
-      ...{ serviceIds: withoutChecks, note: noChecksNote },
+      accountId,
+      serviceIds: leaving(
+        found.map((row) => ({
+          ...{ id: row.service_id, groupId: row.group_id },
+          isOpen: row.state === 'DRAFT' || foundOpen.has(row.incident_id ?? ''),
+        })),
+        over,
+      ),
+      note: (group) => (group.every(isMonitored) ? recoveredNote : noChecksNote),
     });
     // A person may have published or dismissed, changed or deleted since.
-    const standing = await lockRows(
-      ownRows(unit, 'service_incidents', accountId).orderBy('service_id'),
-    ).execute();
+    const { rows: standing, openIds } = await membersOf();
     const rowOf = new Map(standing.map((row) => [row.service_id, row]));
-    const incidentIds = standing.flatMap(({ incident_id: id }) => id ?? []);
-    const open = await stillOpen(unit, accountId, incidentIds, now);
-    const openIds = new Set(open.map(({ id }) => id));
     const present = troubled.filter(
       (found) =>
         rowOf.has(found.service.row.id) ||
-        (fresh.includes(found) && ruleOf.get(found.service.row.id) === found.service.row.rule_json),
+        (fresh.includes(found) &&
+          keptRules.get(found.service.row.id) === found.service.row.rule_json),
     );
     const foundOf = new Map(present.map((found) => [found.service.row.id, found]));
     const groups = grouped(
