@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { cpSync, lstatSync, readdirSync } from 'node:fs';
+import { cpSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
@@ -19,6 +19,7 @@ const mostBytes = 12_000_000;
 const folder = temporaryFolder();
 before(async () => {
   await bundle('agent', join(folder.path, 'agent'));
+  rmSync(join(folder.path, 'agent/runtimes/locks'), { recursive: true });
   const packages = join('node_modules', '@koromix');
   cpSync(packages, join(folder.path, packages), {
     recursive: true,
