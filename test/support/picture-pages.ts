@@ -114,6 +114,23 @@ export const places: Readonly<Record<string, (value: string) => string>> = {
     `<div id=s style="height:70px;overflow:auto"><p>above</p><p>above</p><p>${value}</p><p>below</p></div><script>s.scrollTop=90</script>`,
   picture: (value) =>
     `<img src="data:image/svg+xml,${encodeURIComponent(`<svg xmlns='http://www.w3.org/2000/svg' width='400' height='50'><text x='8' y='34' font-size='26'>${value}</text></svg>`)}">`,
+  clobbered: (value) =>
+    `<form name=createRange><input type=hidden name=attributes><input type=hidden name=parentElement><input type=hidden name=contains><p>${value}</p></form>`,
+  'beside a letter that becomes two': (value) => `<p>\u0130zmir ${value}</p>`,
+  'list of options': (value) =>
+    `<select size=2 style="font:28px sans-serif;border:0"><option>above<option>${value}</select>`,
+  'pieces side by side': (value) =>
+    value === canary ? `<div style="display:flex"><b>${first}</b>\n<b>${second}</b></div>` : '',
+  'cells side by side': (value) =>
+    value === canary
+      ? `<table cellspacing=0><tr>\n<td style="padding:0">${first}</td>\n<td style="padding:0">${second}</td></table>`
+      : '',
+  'cut off in one direction': (value) =>
+    `<div style="overflow-x:clip;height:2px"><p style="margin:30px 0">${value}</p></div>`,
+  'in a box that is none': (value) =>
+    `<div style="display:contents;overflow:hidden"><p>${value}</p></div>`,
+  'by a late rule': (value) =>
+    `<style id=s></style><p id=a data-v="${value}"></p><script>requestAnimationFrame(()=>requestAnimationFrame(()=>s.sheet.insertRule('#a::after{content:attr(data-v)}')))</script>`,
   svg: (value) => `<svg width=420 height=60><text x=8 y=40>${value}</text></svg>`,
 };
 

@@ -160,6 +160,75 @@ describe('pictures of pages', () => {
     assert.equal(await found(painted), 0);
   });
 
+  test('windows that a page writes into are searched like others', async () => {
+    const inner = `<p style="font-size:24px">${canary}</p>`;
+    const ways = [
+      `window.open('about:blank').document.body.innerHTML = '${inner}'`,
+      `{ const { document } = window.open(''); document.write('${inner}'); document.close(); }`,
+      `void window.open(URL.createObjectURL(new Blob(['${inner}'], { type: 'text/html' })))`,
+    ];
+    const found = async (browser: WatchedBrowser['browser'], way: string): Promise<boolean> => {
+      const page = await browser.newPage({ viewport });
+      const [other] = await Promise.all([page.waitForEvent('popup'), page.evaluate(way)]);
+      await other.getByText(canary).waitFor();
+      const isFound = await reader.finds(await other.screenshot());
+      await page.close();
+      return isFound;
+    };
+    for (const way of ways) {
+      assert.equal(await found(plain.browser, way), true, way);
+      assert.equal(await found(watched.browser, way), false, way);
+    }
+  });
+
+  test('the search of a page without a secret asks for no layout', async () => {
+    const html = `<style>.a{opacity:0;transition:opacity 5s}.b{opacity:1}</style><input><div id=r></div>`;
+    const outcomes = [];
+    for (const page of pages) {
+      await page.goto('about:blank');
+      await page.setContent(html);
+      outcomes.push(
+        await page.evaluate(`(async () => {
+          const element = document.createElement('p');
+          element.className = 'a';
+          element.textContent = 'text';
+          document.querySelector('#r').append(element);
+          await null;
+          element.classList.add('b');
+          return [getComputedStyle(element).opacity, document.getAnimations().length];
+        })()`),
+      );
+    }
+    // Styles that are read between the two begin a transition.
+    assert.deepEqual(outcomes, [
+      ['1', 0],
+      ['1', 0],
+    ]);
+  });
+
+  test('what one change of a long page costs does not grow with the page', async () => {
+    const [page] = pages;
+    await page.goto('about:blank');
+    const rows = Array.from({ length: 10_000 }, (_, at) => `<p id=p${at} class=x>row ${at}</p>`);
+    await page.setContent(`<div>${rows.join('')}</div>`);
+    const session = await page.context().newCDPSession(page);
+    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+    const scriptMs = async (): Promise<number> => {
+      const { metrics } = await session.send('Performance.getMetrics');
+      return 1_000 * (metrics.find(({ name }) => name === 'ScriptDuration')?.value ?? NaN);
+    };
+    const before = await scriptMs();
+    await page.evaluate(`(async () => {
+      for (let round = 0; round < 50; round += 1) {
+        document.querySelector('#p5000').firstChild.data = 'round ' + round;
+        await null;
+      }
+    })()`);
+    // A look at all of it takes longer than this, each time.
+    assert.ok((await scriptMs()) - before < 50 * 5);
+    await session.detach();
+  });
+
   test('scripts see true values and reach what is painted over', async () => {
     const [page] = pages;
     await page.setContent(

@@ -27,6 +27,7 @@ function reportDrawn({ drawn }) {
     pieces.push(stringify(piece));
     if (pieces.length > 512) pieces.shift();
     if (canvas.isConnected) say(canvas, pieces.at(-1));
+    else if (canvas.ownerDocument) say(globalThis, 'apart');
   };
   /** The box around a rectangle in pixels of the canvas. */
   const boxOf = (context, x, y, width, height) => {
@@ -84,10 +85,10 @@ function reportDrawn({ drawn }) {
   }
   wrap(Element, 'attachShadow', (target, element, args) => {
     const root = apply(target, element, args);
-    if (root.mode === 'closed') {
-      onAsked(element, () => say(element, 'closed'));
-      say(element, 'closed');
-    }
+    const isClosed = root.mode === 'closed';
+    if (isClosed) onAsked(element, () => say(element, 'closed'));
+    if (element.isConnected) say(element, root.mode);
+    else if (isClosed) say(globalThis, 'apart');
     return root;
   });
 }

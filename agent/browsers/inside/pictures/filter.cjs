@@ -16,6 +16,8 @@ const askMs = 10_000;
 /** The client gives up long before. */
 const pictureMs = 300_000;
 const keptMs = 15_000;
+/** A page may replace its frames without end. */
+const maxRounds = 5;
 /** Far above the numbers that clients count up. */
 const firstId = 1_500_000_000;
 
@@ -96,6 +98,8 @@ class PictureFilter {
       const { id, name, auxData } = params.context;
       if (name !== this.#names.world || this.#forms.length === 0) return true;
       this.#sessions.get(sessionId)?.contexts.set(id, auxData.frameId);
+      // The first document of a window was there before its binding.
+      this.#bind(sessionId);
       return false;
     },
     'Runtime.executionContextDestroyed': ({ params, sessionId }) =>
@@ -107,7 +111,8 @@ class PictureFilter {
     'Runtime.bindingCalled': ({ params, sessionId }) => {
       if (params.name !== this.#names.say) return true;
       const session = this.#sessions.get(sessionId);
-      if (session) this.#enter(session, params.executionContextId, JSON.parse(params.payload));
+      const frameId = session?.contexts.get(params.executionContextId);
+      if (frameId !== undefined) this.#enter(session, frameId, JSON.parse(params.payload));
       return false;
     },
     // It would show what the guard looks for.
@@ -146,7 +151,7 @@ class PictureFilter {
     const { world, say, drawn } = this.#names;
     const send = (method, params) => this.#send(method, params, sessionId).catch(() => undefined);
     const given = { forms: this.#forms, say, drawn, closedRoot };
-    void send('Runtime.addBinding', { name: say, executionContextName: world });
+    this.#bind(sessionId);
     for (const script of [
       { source: guardSource(given), worldName: world },
       { source: `(${reportDrawn})(${JSON.stringify({ drawn })})` },
@@ -155,20 +160,19 @@ class PictureFilter {
     }
   }
 
-  #enter(session, contextId, state) {
-    const frameId = session.contexts.get(contextId);
-    if (frameId === undefined) return;
+  #bind(sessionId) {
+    const { world, say } = this.#names;
+    const binding = { name: say, executionContextName: world };
+    void this.#send('Runtime.addBinding', binding, sessionId).catch(() => undefined);
+  }
+
+  /** By the clock of this process, which nothing in the page can move. */
+  #enter(session, frameId, state) {
     const journal = session.journals.get(frameId) ?? [];
     session.journals.set(frameId, journal);
-    journal.push(state);
+    journal.push({ ...state, time: Date.now() });
     // What came last before the window counts in it.
     while (journal.length > 1 && journal[1].time < Date.now() - keptMs) journal.shift();
-    if (state.unsure === closedRoot) {
-      // Where the document is gone meanwhile, there is nothing to open.
-      session.opening ??= this.#openRoots(session, contextId)
-        .catch(() => undefined)
-        .finally(() => (session.opening = null));
-    }
   }
 
   /** A document is gone, and what stood in it; true when there was a guard in it. */
@@ -176,9 +180,7 @@ class PictureFilter {
     const frameId = session?.contexts.get(contextId);
     if (frameId === undefined) return false;
     session.contexts.delete(contextId);
-    const journal = session.journals.get(frameId);
-    const { view } = journal?.at(-1) ?? {};
-    journal?.push({ time: Date.now(), rects: [], unsure: null, view });
+    this.#enter(session, frameId, { rects: [], unsure: null, view: null });
     return true;
   }
 
@@ -202,15 +204,44 @@ class PictureFilter {
     return [...this.#targets.values()].filter(({ parent }) => parent === id);
   }
 
-  /** Every guard looks once more; what it saw is in its journal when it has answered. */
-  async #look(session) {
-    const ask = (contextId) =>
-      this.#send('Runtime.evaluate', { expression: '__look()', contextId }, session.id);
-    const askAll = () => Promise.allSettled([...session.contexts.keys()].map(ask));
-    await Promise.all([askAll(), ...this.#childrenOf(session).map((child) => this.#look(child))]);
-    if (!session.opening) return;
-    await session.opening;
-    await askAll();
+  /** What the guard of a document sees now. */
+  async #ask(session, contextId, isPicture) {
+    const next = { expression: `__look(${isPicture})`, contextId };
+    const { result, exceptionDetails } = await this.#send('Runtime.evaluate', next, session.id);
+    if (exceptionDetails) throw new Withheld('a document of the page could not be searched');
+    return JSON.parse(result.value);
+  }
+
+  /** Every guard looks once more, in documents that come meanwhile too; one that cannot withholds the picture. */
+  async #look(session, isPicture) {
+    const looked = new Set();
+    const lookInto = async (contextId) => {
+      const frameId = session.contexts.get(contextId);
+      try {
+        const ask = () => this.#ask(session, contextId, isPicture);
+        let state = await ask();
+        if (state.unsure === closedRoot) {
+          await this.#openRoots(session, contextId);
+          state = await ask();
+        }
+        if (session.contexts.has(contextId)) this.#enter(session, frameId, state);
+      } catch (error) {
+        // Where the document is gone meanwhile, there is nothing to see.
+        if (session.contexts.has(contextId)) throw error;
+      }
+      looked.add(contextId);
+    };
+    const lookBelow = (child) =>
+      this.#look(child, isPicture).catch((error) => {
+        if (this.#targets.get(child.targetId) === child) throw error;
+      });
+    const below = this.#childrenOf(session).map(lookBelow);
+    for (let round = 0; round < maxRounds; round += 1) {
+      const left = [...session.contexts.keys()].filter((id) => !looked.has(id));
+      if (left.length === 0) break;
+      await Promise.all(left.map(lookInto));
+    }
+    await Promise.all(below);
   }
 
   /** The box of the element that shows a frame, in the main frame of a session. */
@@ -236,13 +267,17 @@ class PictureFilter {
     if (!isGuarded) throw new Withheld('a frame of the page cannot be searched');
     const places = [];
     const quads = new Map();
-    const mainView = session.journals.get(main)?.at(-1)?.view;
+    let mainView = session.journals.get(main)?.at(-1)?.view ?? null;
     const add = async (frameId, view, rects) => {
       if (rects.length === 0) return;
       if (frameId === main) return void places.push(...rects.map((rect) => ({ rect, view })));
       if (!quads.has(frameId)) quads.set(frameId, await this.#quadOf(session, frameId));
       const quad = quads.get(frameId);
       if (quad === null) throw new Withheld('a frame with a secret is gone');
+      if (mainView === null) {
+        const [contextId] = [...session.contexts].find(([, id]) => id === main);
+        mainView = (await this.#ask(session, contextId, true)).view;
+      }
       const [x0, y0, x1, y1, , , x3, y3] = quad;
       const pointOf = (point) => {
         const [x, y] = point.map((length, axis) => Math.min(1, Math.max(0, length / view[axis])));
@@ -309,7 +344,7 @@ class PictureFilter {
     try {
       if (target === undefined) throw new Withheld('the page cannot be searched');
       const askedAt = Date.now();
-      await this.#look(target);
+      await this.#look(target, false);
       const from = timestamp * 1000 - frameAgeMs - 3 * (Date.now() - askedAt);
       event.params.data = await this.#clean(target, picture, from, cutOf);
     } catch (error) {
@@ -333,12 +368,12 @@ class PictureFilter {
         ? [clip.x - scrollX, clip.y - scrollY, clip.width, clip.height]
         : [left, top, width, height];
     try {
-      if (target) await this.#look(target);
+      if (target) await this.#look(target, true);
       const from = Date.now();
       const taken = await this.#send('Page.captureScreenshot', params, sessionId, pictureMs);
       picture.data = taken.data;
       if (!target) throw new Withheld('the page cannot be searched');
-      await this.#look(target);
+      await this.#look(target, true);
       answer({ result: { data: await this.#clean(target, picture, from, cutOf) } });
     } catch (error) {
       const { data } = picture;
