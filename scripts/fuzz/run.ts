@@ -68,6 +68,9 @@ export const cannotSucceed: Readonly<Record<string, string>> = {
   getOnCallCalendar: '404: its signature cannot be drawn',
 };
 
+/** What is cancelled is kept, and what is off is read as off. */
+const goesOnBeingRead: ReadonlySet<string> = new Set(['cancelMaintenance', 'stopShadow']);
+
 const stepsPerSequence = 400;
 /** In so many sequences each operation is called once as its contract means it. */
 const sequencesPerRound = 12;
@@ -604,8 +607,7 @@ class Sequence {
 
   async #expectGone(route: Route, made: MadeRequest): Promise<void> {
     const reader = allRoutes.find(({ method, path }) => method === 'GET' && path === route.path);
-    // What is cancelled is kept, and goes on being read.
-    if (reader === undefined || route.operationId === 'cancelMaintenance') return;
+    if (reader === undefined || goesOnBeingRead.has(route.operationId)) return;
     const { status } = await this.#get(made.path.split('?')[0] ?? '');
     if (status !== 404) throw new Problem(`deleted, but ${reader.operationId} answers ${status}`);
   }
