@@ -46,13 +46,20 @@ export interface WatchedBrowser extends AsyncDisposable {
 /** Starts it; without secrets it is watched and nothing is looked for. */
 export async function watchedBrowser(
   secrets: readonly string[],
-  { isStrict = true, args = [] as readonly string[] } = {},
+  {
+    isStrict = true,
+    args = [] as readonly string[],
+    onNote = (_: PictureNote): void => undefined,
+  } = {},
 ): Promise<WatchedBrowser> {
   const notes: PictureNote[] = [];
   const { spawn } = childProcess;
   watchBrowsers(
     () => ({ forms: pictureForms(secrets), isStrict }),
-    (note) => notes.push(note),
+    (note) => {
+      notes.push(note);
+      onNote(note);
+    },
   );
   const browser = await launchBrowser(args);
   childProcess.spawn = spawn;

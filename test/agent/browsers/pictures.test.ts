@@ -229,6 +229,37 @@ describe('pictures of pages', () => {
     await session.detach();
   });
 
+  test('what a page puts in place of what is called for its canvas makes no call of it fail', async () => {
+    const [page] = pages;
+    await page.goto('about:blank');
+    await page.setContent('<canvas></canvas>');
+    await page.evaluate(`{
+      const context = document.querySelector('canvas').getContext('2d');
+      for (const name of ['measureText', 'getTransform'])
+        context[name] = () => { throw new Error('of the page'); };
+      context.fillText('text', 10, 10);
+      context.clearRect(0, 0, 5, 5);
+    }`);
+  });
+
+  test('a picture is painted also where no note of it can be written', async () => {
+    await using full = await watchedBrowser([canary], {
+      onNote({ what }) {
+        if (what !== 'browser') throw new Error('no space left');
+      },
+    });
+    const page = await full.browser.newPage({ viewport });
+    await page.setContent(pageOf(`<p>${canary}</p>`));
+    const text = await reader.read(await page.screenshot());
+    assert.match(text, /ALPHA/);
+    assert.doesNotMatch(text, /KUMQ|VEXED/);
+  });
+
+  test('a browser that others can reach by a port counts as unsearched', async () => {
+    await using open = await watchedBrowser([canary], { args: ['--remote-debugging-port=0'] });
+    assert.match(open.notes[0]?.reason ?? '', /only in pictures of a Chromium/);
+  });
+
   test('scripts see true values and reach what is painted over', async () => {
     const [page] = pages;
     await page.setContent(

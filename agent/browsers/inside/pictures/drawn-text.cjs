@@ -17,6 +17,14 @@ function reportDrawn({ drawn }) {
   };
   /** The guard hears of nothing that is no part of the document yet, and asks when it is. */
   const onAsked = (target, answer) => apply(addEventListener, target, [`${drawn}?`, answer]);
+  /** What the page did has been done, whatever it put in place of what is called here. */
+  const quietly = (work) => {
+    try {
+      work();
+    } catch {
+      // Its call must not fail.
+    }
+  };
   const report = (canvas, piece) => {
     if (!piecesOf(canvas)) {
       apply(set, drawnInto, [canvas, []]);
@@ -39,7 +47,10 @@ function reportDrawn({ drawn }) {
   };
   const draw = (target, context, args) => {
     const result = apply(target, context, args);
-    const [text, x, y] = args;
+    quietly(() => reportText(context, args));
+    return result;
+  };
+  const reportText = (context, [text, x, y]) => {
     const box = context.measureText(String(text));
     const [above, below] = [box.actualBoundingBoxAscent, box.actualBoundingBoxDescent];
     const [before, after] = [box.actualBoundingBoxLeft, box.actualBoundingBoxRight];
@@ -49,15 +60,17 @@ function reportDrawn({ drawn }) {
       String(text),
       ...boxOf(context, x - before - pad, y - above - pad, wide, high),
     ]);
-    return result;
   };
   const clear = (target, context, args) => {
-    report(context.canvas, [null, ...boxOf(context, ...args)]);
+    quietly(() => report(context.canvas, [null, ...boxOf(context, ...args)]));
     return apply(target, context, args);
   };
   const copy = (target, context, args) => {
-    const [source, ...places] = args;
     const result = apply(target, context, args);
+    quietly(() => reportCopy(context, args));
+    return result;
+  };
+  const reportCopy = (context, [source, ...places]) => {
     // Of nine arguments the last four say where to, of five and three those after the source.
     const [x, y, wide = source.width, high = source.height] = places.slice(
       places.length > 4 ? 4 : 0,
@@ -66,7 +79,6 @@ function reportDrawn({ drawn }) {
       const [text] = parse(piece);
       if (text !== null) report(context.canvas, [text, ...boxOf(context, x, y, wide, high)]);
     }
-    return result;
   };
   const wrap = (owner, name, handler) => {
     const property = owner && Reflect.getOwnPropertyDescriptor(owner.prototype, name);

@@ -92,6 +92,10 @@ class PictureFilter {
     'Target.detachedFromTarget': ({ params: { sessionId } }) => {
       const session = this.#sessions.get(sessionId);
       this.#sessions.delete(sessionId);
+      const parent = this.#sessions.get(session?.parent);
+      const isSeen = ({ rects, unsure }) => rects.length > 0 || unsure !== null;
+      const wasSeen = [...(session?.journals.values() ?? [])].some((all) => all.some(isSeen));
+      if (parent && wasSeen) parent.goneAt = Date.now();
       if (this.#targets.get(session?.targetId) === session) this.#targets.delete(session?.targetId);
     },
     'Runtime.executionContextCreated': ({ params, sessionId }) => {
@@ -265,6 +269,7 @@ class PictureFilter {
     const guarded = [...session.contexts.values()];
     const isGuarded = framesOf(frameTree).every((id) => guarded.includes(id));
     if (!isGuarded) throw new Withheld('a frame of the page cannot be searched');
+    if (session.goneAt >= from) throw new Withheld('a frame with a secret is gone');
     const places = [];
     const quads = new Map();
     let mainView = session.journals.get(main)?.at(-1)?.view ?? null;

@@ -59,9 +59,14 @@ function watchBrowsers(watched, write) {
     const line = JSON.stringify({ what, reason });
     const isNews = !known.has(line) || (what !== 'browser' && reason !== null);
     known.add(line);
-    if (!isNews || count === maxNotes) return;
+    if (!isNews || (count >= maxNotes && what !== 'browser')) return;
     count += 1;
-    write({ what, reason });
+    try {
+      write({ what, reason });
+    } catch (error) {
+      // A browser that nobody hears of must not start; a picture is painted all the same.
+      if (what === 'browser') throw error;
+    }
   };
   childProcess.spawn = function (...args) {
     const child = Reflect.apply(spawn, this, args);
@@ -73,7 +78,8 @@ function watchBrowsers(watched, write) {
       filter.setWatched(given);
       filters.add(filter);
       child.once('exit', () => filters.delete(filter));
-      note({ what: 'browser', reason: null });
+      const isOpen = list.some((one) => otherPipes.test(one));
+      note({ what: 'browser', reason: isOpen ? unsearched : null });
     } else if (list.some((one) => otherPipes.test(one))) {
       note({ what: 'browser', reason: unsearched });
     }
