@@ -19,6 +19,8 @@ export interface KnownFields {
 export interface UnknownField {
   /** `request.asertions`, `request.headers.0.kye`. */
   path: string;
+  /** The same one by one: a name may have a dot. */
+  steps: readonly string[];
   /** The similar known field, relative to the same place: `assertions`; null without one. */
   meant: string | null;
   value: unknown;
@@ -160,7 +162,7 @@ function* walk(
       const meant = isTolerated
         ? null
         : (nearestWord(name, [...known.fields.keys()]) ?? pathInChildren(name, known));
-      yield { path: path.join('.'), meant, value: inner, isTolerated };
+      yield { path: path.join('.'), steps: path, meant, value: inner, isTolerated };
     }
   }
 }

@@ -147,7 +147,7 @@ export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
     onOne(
       'compare-verdicts',
       minuteMs,
-      () => compareChecks(services, send, resultsKeptMs),
+      (stopping) => compareChecks(services, send, stopping, resultsKeptMs),
       trusted,
     ),
     onOne('forget-person-links', hourMs, () => forgetLinks(services), trusted),

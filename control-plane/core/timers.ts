@@ -21,8 +21,8 @@ export interface RepeatedOperation {
   everyMs: number;
   /** `all`: on every replica; `one`: on the holder of the lease of this name. */
   on: 'all' | 'one';
-  /** True when it must run again at once, `Again` when after some milliseconds. */
-  run: () => Promise<unknown>;
+  /** True when it must run again at once, `Again` when after some milliseconds. What takes long ends when it is aborted. */
+  run: (stopping: AbortSignal) => Promise<unknown>;
 }
 
 /** The lease of an operation was taken over while it ran: what it was about to write is rolled back. */
@@ -57,7 +57,7 @@ export function startTimers(
   writes: WriteWatch,
   leases: Leases,
 ): AsyncDisposable {
-  let isStopped = false;
+  const stopping = new AbortController();
   const cancels = new Map<string, () => void>();
   const running = new Set<Promise<void>>();
 
@@ -71,7 +71,7 @@ export function startTimers(
         schedule(operation, Math.min(everyMs, lookAgainMs));
         return;
       }
-      const again = await operation.run();
+      const again = await operation.run(stopping.signal);
       if (again === true) delayMs = 0;
       else if (again instanceof Again) delayMs = again.inMs;
     } catch (error) {
@@ -88,7 +88,7 @@ export function startTimers(
   };
 
   const schedule = (operation: RepeatedOperation, delayMs: number): void => {
-    if (isStopped) return;
+    if (stopping.signal.aborted) return;
     const cancel = clock.after(delayMs, () => {
       const work = turn(operation);
       running.add(work);
@@ -100,7 +100,7 @@ export function startTimers(
   for (const operation of operations) schedule(operation, operation.everyMs);
   return {
     async [Symbol.asyncDispose]() {
-      isStopped = true;
+      stopping.abort();
       for (const cancel of cancels.values()) cancel();
       const ended = new AbortController();
       const all = Promise.all(running).finally(() => {

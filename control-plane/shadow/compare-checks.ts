@@ -3,37 +3,50 @@
  * compared up to some time ago, when results of both sides are in; what ends a turn is taken up by the next one.
  */
 import type { Kysely } from 'kysely';
+import { sleep } from '@monitor/shared/clock.ts';
+import { isPinged } from '@monitor/shared/contract/checks/index.ts';
+import { behindAfterHours } from '@monitor/shared/contract/shadow.ts';
 import type { Services } from '../core/services.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
-import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 import { isOfWindow } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { Send } from '../notifications/index.ts';
-import { errorOfDetails, findVerdict, isOfCheck, olderThan } from '../results/index.ts';
+import { errorOfDetails, findVerdict, isOfCheck } from '../results/index.ts';
 import { type Compared, compareVerdicts, reachOf, usualGapMs } from './decide/compare.ts';
+import { isAbsent } from './read-account.ts';
 import { SourceApi, SourceApiError } from './source-api.ts';
-import { type Evidence, type Pair, pairsOf, type ShadowRow, whyNot } from './store.ts';
+import { type Evidence, findShadow, gone, type Pair, pairsOf, type ShadowRow } from './store.ts';
 
 const minuteMs = 60_000;
 /** Results of our agents and theirs may arrive so much later. */
 const lateMs = 5 * minuteMs;
 const leastWindowMs = 60 * minuteMs;
 const mostWindowMs = 6 * leastWindowMs;
-/** A minute of the limit of the other side. */
+/** A minute of the limit of the other side; the check that is being read may go beyond. */
 const requestsPerTurn = 50;
+const mostRequestsPerTurn = 200;
+const mostTurnMs = 3 * minuteMs;
+/** So many runs of a check lie in the longest window: what is read for it must fit into a turn. */
+const runsPerWindow = 720;
 const afterProblemMs = 10 * minuteMs;
+const afterRefusalMs = 60 * minuteMs;
+const afterGoneMs = 24 * afterRefusalMs;
 const longestPauseMs = 5_000;
-const rowsAtOnce = 500;
+const behindMs = behindAfterHours * 60 * minuteMs;
 
 /** The other side asks to wait longer than a turn may take. */
-class Later extends Error {
+class Later extends SourceApiError {
   readonly ms: number;
 
-  constructor(ms: number) {
-    super('the other side asks to wait');
+  constructor(ms: number, { message, status }: SourceApiError) {
+    super(message, status);
     this.ms = ms;
   }
 }
+
+/** The turn has made its requests, or taken its time. */
+class TurnOver extends Error {}
 
 interface Range {
   from: number;
@@ -48,17 +61,19 @@ async function oursWithin(
 ): Promise<Evidence[]> {
   const rows = await db
     .selectFrom('check_results')
-    .select(['id', 'started_at', 'has_failures', 'has_errors', 'run_location', 'response_time_ms'])
+    .select(['id', 'started_at', 'has_failures', 'run_location', 'response_time_ms'])
     .where(isOfCheck(accountId, checkId))
     .where('result_type', '=', 'FINAL')
     .where('is_cancelled', '=', 0)
+    // An error of an agent is no verdict about the target.
+    .where((where) => where.or([where('has_failures', '=', 1), where('has_errors', '=', 0)]))
     .where('started_at', '>=', from)
     .where('started_at', '<', to)
     .where(isOfWindow('check_results', from, to))
     .execute();
   return rows.map((row) => ({
     ...{ id: row.id, at: row.started_at, location: row.run_location, error: null },
-    isFailing: fromFlag(row.has_failures) || fromFlag(row.has_errors),
+    isFailing: fromFlag(row.has_failures),
     responseTimeMs: row.response_time_ms,
   }));
 }
@@ -74,12 +89,13 @@ async function theirsWithin(api: SourceApi, otherId: string, { from, to }: Range
       const at = Date.parse(String(startedAt));
       if (isCancelled === true || Number.isNaN(at)) continue;
       const isFailing = hasFailures === true || hasErrors === true;
-      const { responseTime } = entry;
+      const responseTimeMs = Math.round(Number(entry['responseTime'] ?? NaN));
+      const isTime = Number.isSafeInteger(responseTimeMs) && responseTimeMs >= 0;
       found.push({
         ...{ id: String(id).slice(0, 64), location: String(runLocation).slice(0, 64) },
         ...{ at: at - api.clockOffsetMs, isFailing },
         error: isFailing ? errorOfDetails(entry) : null,
-        responseTimeMs: typeof responseTime === 'number' ? Math.round(responseTime) : null,
+        responseTimeMs: isTime ? responseTimeMs : null,
       });
     }
   }
@@ -87,6 +103,15 @@ async function theirsWithin(api: SourceApi, otherId: string, { from, to }: Range
 }
 
 type Written = Compared<Evidence> & { until: number };
+
+/** Up to when a check can be compared whose neighbours lie within `reachMs`. */
+const comparableUntil = (now: number, reachMs: number): number => now - reachMs - lateMs;
+
+/** Whether there is something to read of a check, and it may be read. */
+const isDue = (pair: Pair, { created_at: since }: ShadowRow, now: number): boolean =>
+  !isPinged(pair.type) &&
+  (pair.retryAt ?? 0) <= now &&
+  comparableUntil(now, reachOf([pair.gapMs])) - (pair.readUntil ?? since) >= leastWindowMs;
 
 /** Compares one check up to some time ago; null where too little time has passed. */
 async function compareOne(
@@ -98,7 +123,8 @@ async function compareOne(
   const from = readUntil ?? since;
   let reachMs = reachOf([gapMs]);
   for (let isKnown = false; ;) {
-    const to = Math.min(services.clock.now() - reachMs - lateMs, from + mostWindowMs);
+    const longest = Math.max(leastWindowMs, Math.min(mostWindowMs, runsPerWindow * gapMs));
+    const to = Math.min(comparableUntil(services.clock.now(), reachMs), from + longest);
     if (to - from < leastWindowMs) return null;
     const range = { from: from - 2 * reachMs, to: to + reachMs };
     const theirs = await theirsWithin(api, otherId, range);
@@ -115,33 +141,29 @@ async function compareOne(
   }
 }
 
-/** With why a result of ours failed, which its details say. */
-async function withErrors(
-  db: Kysely<Database>,
-  accountId: string,
-  { differences }: Written,
-): Promise<void> {
-  for (const { side, seen } of differences) {
-    if (side === 'OURS') seen.error = (await findVerdict(db, accountId, seen.id))?.error ?? null;
-  }
-}
+/** Whether nobody has ended or changed it since the turn began. */
+const isAsBefore = async (unit: Kysely<Database>, row: ShadowRow): Promise<boolean> => {
+  const { next_at } = (await findShadow(unit, row.account_id)) ?? {};
+  return next_at === row.next_at;
+};
 
 async function write(
-  services: Pick<Services, 'commits' | 'clock' | 'db'>,
-  { account_id: accountId }: ShadowRow,
+  services: Pick<Services, 'commits' | 'clock'>,
+  row: ShadowRow,
   { checkId: check_id }: Pair,
-  made: Written,
-  problem: string | null = null,
+  { until, compared, undecided, differences }: Written,
 ): Promise<void> {
+  const { account_id: accountId } = row;
   const now = services.clock.now();
-  const { until, compared, undecided, differences } = made;
+  const none = { problem: null, retry_at: null };
   await services.commits.run(async (unit) => {
+    if (!(await isAsBefore(unit, row))) throw new TurnOver();
     await unit
       .insertInto('shadow_checks')
-      .values({ account_id: accountId, check_id, read_until: until, compared, undecided, problem })
+      .values({ account_id: accountId, check_id, read_until: until, compared, undecided, ...none })
       .onConflict((conflict) =>
         conflict.column('check_id').doUpdateSet(({ ref, eb }) => ({
-          ...{ read_until: until, problem },
+          ...{ read_until: until, ...none },
           compared: eb(ref('shadow_checks.compared'), '+', compared),
           undecided: eb(ref('shadow_checks.undecided'), '+', undecided),
         })),
@@ -169,6 +191,9 @@ async function write(
           .execute();
         continue;
       }
+      if (side === 'OURS') {
+        each.seen.error = (await findVerdict(unit, accountId, each.seen.id))?.error ?? null;
+      }
       const evidence_json = JSON.stringify([each.seen, each.before, each.after]);
       await unit
         .insertInto('shadow_differences')
@@ -181,85 +206,139 @@ async function write(
   });
 }
 
+/** Notes why one check could not be compared, so that the others are. */
+async function writeProblem(
+  services: Pick<Services, 'commits' | 'clock' | 'logger'>,
+  row: ShadowRow,
+  { checkId: check_id }: Pair,
+  error: unknown,
+): Promise<void> {
+  const isKnown = error instanceof SourceApiError || error instanceof TurnOver;
+  if (!isKnown) services.logger.warn({ err: error, checkId: check_id }, 'verdicts not compared');
+  const isGone = error instanceof SourceApiError && error.status === 404;
+  const message = isKnown ? error.message : 'what was read could not be compared, see the log';
+  const given = {
+    problem: isGone ? gone : message.slice(0, 500),
+    retry_at: services.clock.now() + (isGone ? afterGoneMs : afterRefusalMs),
+  };
+  const nothing = { read_until: row.created_at, compared: 0, undecided: 0 };
+  await services.commits.run(async (unit) => {
+    if (!(await isAsBefore(unit, row))) throw new TurnOver();
+    await unit
+      .insertInto('shadow_checks')
+      .values({ account_id: row.account_id, check_id, ...nothing, ...given })
+      .onConflict((conflict) => conflict.column('check_id').doUpdateSet(given))
+      .execute();
+  });
+}
+
+/** What is about the whole of the other side. */
+const isOfSide = (error: unknown): boolean =>
+  error instanceof SourceApiError && [401, 429].includes(error.status ?? 0);
+
+type Ended = Pick<ShadowRow, 'next_at' | 'problem'>;
+
+/** Compares one check after another, as far as a turn goes. */
+async function compareDue(
+  services: Services,
+  api: SourceApi,
+  row: ShadowRow,
+  due: readonly Pair[],
+  { isOver, stopping }: { isOver: () => boolean; stopping: AbortSignal },
+): Promise<void> {
+  for (const pair of due) {
+    if (pair !== due[0] && isOver()) return;
+    try {
+      const made = await compareOne(services, api, row, pair);
+      if (made !== null) await write(services, row, pair, made);
+    } catch (error) {
+      if (isOfSide(error) || stopping.aborted) throw error;
+      if (error instanceof TurnOver && (pair !== due[0] || error.message === '')) return;
+      await writeProblem(services, row, pair, error);
+    }
+  }
+}
+
 /** A turn of one account. Gives when the next one may begin, and what keeps it from reading. */
 async function turn(
   services: Services,
   send: Send,
+  stopping: AbortSignal,
   row: ShadowRow,
-): Promise<{ next_at: number; problem: string | null }> {
+): Promise<Ended> {
   const { db, clock, secrets } = services;
   const now = () => clock.now();
+  let begunAt: number | null = null;
+  let requests = 0;
+  const isLate = () => begunAt !== null && clock.monotonic() - begunAt > mostTurnMs;
+  const due = (await pairsOf(db, row)).filter((pair) => isDue(pair, row, now()));
+  const [first] = due;
+  if (first === undefined) return { next_at: now() + minuteMs, problem: row.problem };
   try {
     const key = secrets.decrypt(row.key_encrypted, row.account_id);
-    let requests = 0;
     const api = new SourceApi(
       { baseUrl: row.base_url, key, accountId: row.other_account_id },
       {
-        now,
-        signal: new AbortController().signal,
-        pause: (ms) => {
-          if (ms > longestPauseMs) return Promise.reject(new Later(ms));
-          return new Promise((resolve) => clock.after(ms, resolve));
+        ...{ now, signal: stopping },
+        async pause(ms, why) {
+          if (ms > longestPauseMs) throw why.status === 429 ? new Later(ms, why) : why;
+          await sleep(clock, ms, stopping);
+          stopping.throwIfAborted();
         },
         send(request, signal) {
           requests += 1;
+          if (requests > mostRequestsPerTurn || isLate()) {
+            throw new TurnOver('its results could not be read within a turn');
+          }
           return send(request, signal);
         },
       },
     );
-    for (const pair of await pairsOf(db, row)) {
-      if (whyNot(pair) !== null) continue;
-      if (requests >= requestsPerTurn) break;
-      try {
-        const made = await compareOne(services, api, row, pair);
-        if (made === null) continue;
-        await withErrors(db, row.account_id, made);
-        await write(services, row, pair, made);
-      } catch (error) {
-        if (!(error instanceof SourceApiError) || error.status !== 404) throw error;
-        const nothing = { differences: [], compared: 0, undecided: 0, until: now() };
-        await write(services, row, pair, nothing, 'the other side does not have it any more');
-      }
-    }
+    // The clock of its answer is that of the first window, and what fails here is of no check.
+    await api.get('/v1/accounts/me').catch((error: unknown) => {
+      if (!isAbsent(error)) throw error;
+    });
+    begunAt = clock.monotonic();
+    const isOver = () => requests >= requestsPerTurn || isLate();
+    await compareDue(services, api, row, due, { isOver, stopping });
     return { next_at: now() + minuteMs, problem: null };
   } catch (error) {
-    if (error instanceof Later) return { next_at: now() + error.ms, problem: null };
+    if (stopping.aborted) return row;
+    const { message } = error as Error;
+    if (error instanceof Later) {
+      const isBehind = (first.readUntil ?? row.created_at) < now() - behindMs;
+      return { next_at: now() + error.ms, problem: isBehind ? message : row.problem };
+    }
     const isKnown = error instanceof SourceApiError;
     if (!isKnown) services.logger.warn({ err: error }, 'verdicts could not be compared');
-    const problem = isKnown ? error.message : 'what was read could not be compared, see the log';
+    const problem = isKnown ? message : 'what was read could not be compared, see the log';
     return { next_at: now() + afterProblemMs, problem: problem.slice(0, 500) };
   }
 }
 
-/** Compares what is due, and forgets differences as old as results. True when there may be more to forget. */
+/** Compares what is due, and forgets differences as old as results. */
 export async function compareChecks(
   services: Services,
   send: Send,
+  stopping: AbortSignal,
   keptMs: number,
-): Promise<boolean> {
+): Promise<void> {
   const { db, clock } = services;
   const due = await db
     .selectFrom('shadows')
     .selectAll()
     .where('next_at', '<=', clock.now())
+    .orderBy('next_at')
     .execute();
   for (const row of due) {
-    const after = await turn(services, send, row);
+    const { next_at, problem } = await turn(services, send, stopping, row);
+    if (stopping.aborted) return;
     await updateOwnRows(db, 'shadows', row.account_id)
-      .set(after)
+      .set({ next_at, problem })
       // Somebody may have started it anew meanwhile.
       .where('next_at', '=', row.next_at)
       .execute();
   }
-  const rows = await db
-    .selectFrom('shadow_differences')
-    .select(['id', 'account_id', 'created_at'])
-    .orderBy('id')
-    .limit(rowsAtOnce)
-    .execute();
-  const old = olderThan(rows, clock.now() - keptMs, (each) => each.created_at);
-  for (const { id, account_id: accountId } of old) {
-    await deleteOwnRows(db, 'shadow_differences', accountId).where('id', '=', id).execute();
-  }
-  return old.length === rowsAtOnce;
+  const before = clock.now() - keptMs;
+  await db.deleteFrom('shadow_differences').where('created_at', '<', before).execute();
 }

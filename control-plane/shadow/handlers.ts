@@ -1,7 +1,7 @@
 /** Turns shadow mode on and off, and lists what it found. */
 import type { shadowRoutes } from '@monitor/shared/contract/shadow.ts';
 import type { Services } from '../core/services.ts';
-import { deleteOwnRows } from '../db/own-rows.ts';
+import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import { readPage } from '../db/page.ts';
 import type { Handlers } from '../http/handlers.ts';
 import { differencesOf, presentDifference, presentShadow } from './store.ts';
@@ -25,6 +25,10 @@ export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes
           .insertInto('shadows')
           .values({ ...given, account_id: accountId, created_at: now })
           .onConflict((conflict) => conflict.column('account_id').doUpdateSet(given))
+          .execute();
+        // What was refused may be allowed to the new key, or be at the new address.
+        await updateOwnRows(unit, 'shadow_checks', accountId)
+          .set({ problem: null, retry_at: null })
           .execute();
         return presentShadow(unit, accountId);
       }),

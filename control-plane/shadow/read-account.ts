@@ -4,7 +4,7 @@ import { type SourceAccount, sourceLists, type SourceListName } from '../movers/
 import { type SourceApi, SourceApiError } from './source-api.ts';
 
 /** What a plan may not include, or an older API does not know. */
-const isAbsent = (error: unknown): error is SourceApiError =>
+export const isAbsent = (error: unknown): error is SourceApiError =>
   error instanceof SourceApiError && [402, 403, 404].includes(error.status ?? 0);
 
 /** `progress` hears what is being read and how many entries it has so far. */

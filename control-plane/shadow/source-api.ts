@@ -27,8 +27,8 @@ export interface Source {
 export interface SourceParts {
   send: Send;
   now: () => number;
-  /** Waits, or throws when it is over. */
-  pause: (ms: number) => Promise<void>;
+  /** Waits, or throws when it is over; the error says what it waits for. */
+  pause: (ms: number, why: SourceApiError) => Promise<void>;
   signal: AbortSignal;
   /** Called before it waits for the limits of the other side. */
   onWait?: (ms: number) => void;
@@ -72,6 +72,9 @@ export class SourceApi {
     if (url === null || !/^https?:$/.test(url.protocol)) {
       throw new SourceApiError('the address of the API must begin with https:// or http://');
     }
+    if (/[@?#]/.test(baseUrl)) {
+      throw new SourceApiError('the address of the API has more than host and path');
+    }
     if (!/^[\x21-\x7e]{1,1024}$/.test(key)) {
       throw new SourceApiError('the API key is no key: it is empty, or has spaces or other lines');
     }
@@ -93,9 +96,9 @@ export class SourceApi {
     ] as [string, string][];
     let waits = 0;
     let failures = 0;
-    const waitFor = async (ms: number) => {
+    const waitFor = async (ms: number, problem: string, status: number | null, cause?: unknown) => {
       onWait?.(ms);
-      await pause(ms);
+      await pause(ms, new SourceApiError(`${what}: ${problem}`, status, { cause }));
     };
     for (;;) {
       const asked = now();
@@ -110,7 +113,7 @@ export class SourceApi {
         if (error.isFinal || failures >= mostFailures) {
           throw new SourceApiError(`${what}: ${error.message}`, null, { cause: error });
         }
-        await waitFor(1000 * 2 ** failures);
+        await waitFor(1000 * 2 ** failures, error.message, null, error);
         continue;
       }
       this.#noteClock(answer, (asked + now()) / 2);
@@ -118,10 +121,11 @@ export class SourceApi {
       const advised = retryAfterMs(answer.headers['retry-after'], now());
       if (status === 429 && waits < mostWaits) {
         waits += 1;
-        await waitFor(Math.max(1000, advised ?? 1000 * 2 ** Math.min(waits, 6)));
+        const ms = Math.max(1000, advised ?? 1000 * 2 ** Math.min(waits, 6));
+        await waitFor(ms, `it asks to wait ${Math.ceil(ms / 1000)} s`, status);
       } else if (isTransient(status) && failures < mostFailures - 1) {
         failures += 1;
-        await waitFor(advised ?? 1000 * 2 ** failures);
+        await waitFor(advised ?? 1000 * 2 ** failures, `status ${status}`, status);
       } else return answer;
     }
   }

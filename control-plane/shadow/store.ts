@@ -27,6 +27,7 @@ export interface Pair {
   gapMs: number;
   readUntil: number | null;
   problem: string | null;
+  retryAt: number | null;
   compared: number;
   undecided: number;
 }
@@ -48,7 +49,7 @@ export async function pairsOf(
     .leftJoin('shadow_checks', 'shadow_checks.check_id', 'checks.id')
     .select(['project_resources.logical_id', 'checks.id', 'checks.name', 'checks.type'])
     .select(['checks.frequency', 'checks.frequency_offset'])
-    .select(['shadow_checks.read_until', 'shadow_checks.problem'])
+    .select(['shadow_checks.read_until', 'shadow_checks.problem', 'shadow_checks.retry_at'])
     .select(['shadow_checks.compared', 'shadow_checks.undecided'])
     .where('project_resources.account_id', '=', accountId)
     .where('project_resources.type', '=', 'check')
@@ -61,13 +62,16 @@ export async function pairsOf(
     return [
       {
         ...{ checkId: row.id, otherId, name: row.name, type: row.type, gapMs: seconds * 1_000 },
-        ...{ readUntil: row.read_until, problem: row.problem },
+        ...{ readUntil: row.read_until, problem: row.problem, retryAt: row.retry_at },
         ...{ compared: row.compared ?? 0, undecided: row.undecided ?? 0 },
       },
     ];
   });
   return pairs.sort((one, other) => (one.readUntil ?? 0) - (other.readUntil ?? 0));
 }
+
+/** Of a check that was deleted there: no other keeps all from being compared up to some time. */
+export const gone = 'the other side does not have it any more';
 
 /** Why a check is not compared; null where it is. */
 export function whyNot({ type, problem }: Pair): string | null {
@@ -90,7 +94,9 @@ export async function presentShadow(db: Unit, accountId: string): Promise<Shadow
   if (row === undefined) return { ...off, differences: Number(found) };
   const pairs = await pairsOf(db, row);
   const compared = pairs.filter((pair) => whyNot(pair) === null);
-  const until = compared.map(({ readUntil }) => readUntil);
+  const until = pairs
+    .filter(({ type, problem }) => !isPinged(type) && problem !== gone)
+    .map(({ readUntil }) => readUntil);
   const sum = (of: 'compared' | 'undecided') => pairs.reduce((total, pair) => total + pair[of], 0);
   return {
     ...{ isOn: true, baseUrl: row.base_url, otherAccountId: row.other_account_id },

@@ -33,8 +33,10 @@ export interface ShadowChecksTable {
   read_until: number;
   compared: number;
   undecided: number;
-  /** Why it cannot be compared; null where it can. */
+  /** Why it could not be compared; null where it could. */
   problem: string | null;
+  /** When it is tried again after a problem. */
+  retry_at: number | null;
 }
 
 export interface ShadowDifferencesTable {

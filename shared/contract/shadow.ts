@@ -7,6 +7,9 @@ import { pageQuery, queryInstant, timestamp } from './primitives.ts';
 import { defineRoutes, get, put, remove } from './route.ts';
 import { sensitive } from './sensitive.ts';
 
+/** Where results are not compared for so long, something keeps them from it. */
+export const behindAfterHours = 6;
+
 const saw = z
   .object({
     at: timestamp.meta({ description: 'In the time of this installation' }),
@@ -72,7 +75,10 @@ export const shadowRoutes = defineRoutes('Shadow mode', {
       baseUrl: z
         .string()
         .max(2048)
-        .regex(/^https?:\/\/\S+$/, 'must start with http:// or https://')
+        .regex(
+          /^https?:\/\/[^\s@?#]+$/,
+          'must start with http:// or https://, and be host and path',
+        )
         .meta({ example: 'https://api.other.example' }),
       apiKey: sensitive('secret', z.string().regex(/^[\x21-\x7e]{1,1024}$/, 'must be a key')).meta({
         example: 'cu_0123456789',

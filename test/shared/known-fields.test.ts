@@ -53,8 +53,8 @@ test('fields of answers are not taken for misspelt, in any depth, and come with 
   const answer = z.object({ names: z.string(), request: z.object({ urls: z.string() }) });
   const tolerated = { meant: null, isTolerated: true };
   assert.deepEqual(all({ names: 'a', request: { urls: 'b' } }, answer), [
-    { path: 'names', value: 'a', ...tolerated },
-    { path: 'request.urls', value: 'b', ...tolerated },
+    { path: 'names', steps: ['names'], value: 'a', ...tolerated },
+    { path: 'request.urls', steps: ['request', 'urls'], value: 'b', ...tolerated },
   ]);
   assert.equal(unknown({ names: 'a', request: { urls: 'b' } }).length, 2);
 });

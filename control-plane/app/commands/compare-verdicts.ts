@@ -1,6 +1,7 @@
 /** What `control-plane shadow` does. */
 import { z } from 'zod';
 import {
+  behindAfterHours,
   shadow,
   shadowDifference,
   type ShadowDifference,
@@ -52,12 +53,25 @@ function stateLines(state: ShadowState): string[] {
     `${checks} checks are compared with ${String(baseUrl)} since ${at(state.startedAt)}, all of them up to ${at(readUntil)}`,
     `${compared} results had one of the other side beside them, ${undecided} had none`,
     ...[...reasons].map(([why, of]) => `${of.length} checks are not compared: ${why}`),
-    ...(checks > 0
+    ...(checks > 0 || notCompared.length > 0
       ? []
       : [`the project ${String(project)} has no check of an import: name it with --name`]),
     ...(problem === null ? [] : [`nothing is read at present: ${problem}`]),
     'stop it with `control-plane shadow stop`',
   ];
+}
+
+/** Why an empty list says little; null where it says that both agree. */
+function gapIn({ isOn, problem, checks, readUntil, compared, undecided }: ShadowState) {
+  if (!isOn) return 'verdicts are not compared';
+  if (problem !== null) return 'nothing is read at present';
+  if (checks === 0) return 'no check is compared';
+  if (readUntil === null) return 'not every check has been compared yet';
+  if (Date.parse(readUntil) < Date.now() - behindAfterHours * 3_600_000) {
+    return `some checks have not been compared for more than ${behindAfterHours} hours`;
+  }
+  if (compared === 0) return `no result had one of the other side beside it, ${undecided} had none`;
+  return null;
 }
 
 type Saw = ShadowDifference['saw'];
@@ -93,7 +107,8 @@ export async function showShadow(
     differences.push(...found);
     if (found.length < pageSize) break;
   }
-  if (options.check === true && (differences.length > 0 || state.problem !== null)) {
+  const gap = gapIn(state);
+  if (options.check === true && (differences.length > 0 || gap !== null)) {
     process.exitCode = exitCodes.failed;
   }
   if (options.json === true) {
@@ -104,6 +119,7 @@ export async function showShadow(
   for (const [, same] of Map.groupBy(differences, ({ checkId }) => checkId)) {
     printLines(['', same[0]?.name ?? '', ...same.flatMap(differenceLines)]);
   }
+  if (gap !== null) note(gap);
   const days = options.days === 1 ? 'day' : `${options.days} days`;
   note(`${differences.length} differences in the last ${days}`);
 }

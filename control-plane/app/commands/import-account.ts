@@ -24,6 +24,7 @@ interface AccountOptions extends PlanOutput {
   apiKeyFile: string;
   accountId?: string;
   baseUrl: string;
+  delete?: boolean;
   envFile?: string;
   name?: string;
 }
@@ -155,20 +156,45 @@ async function applyBeside(api: AccountApi, made: Made, beside: Beside): Promise
 
 const mostRefusals = 100;
 
-/** Leaves out what the control plane refuses, one by one: it must not keep all others from being moved. */
-async function leaveOutRefused(plan: Plan, what: string, options: AccountOptions): Promise<void> {
-  if (!hasKey() || options.check === true || plan.missing.length > 0) return;
+/**
+ * Leaves out what the control plane refuses, one by one: it must not keep all others from being moved. Gives what would
+ * change then.
+ */
+async function leaveOutRefused(
+  plan: Plan,
+  what: string,
+  options: AccountOptions,
+): Promise<readonly DiffEntry[]> {
+  if (!hasKey() || options.check === true || plan.missing.length > 0) return [];
   const api = new AccountApi(options.url);
   for (let tries = 0; tries < mostRefusals; tries += 1) {
     try {
-      await api.deploy(what, projectBodyOf(plan), true);
-      return;
+      return (await api.deploy(what, projectBodyOf(plan), true)).diff;
     } catch (error) {
       const message = error instanceof OperatorError ? error.message : '';
       const [, logicalId = '', problem = ''] = /: [a-z-]+ "([^"]+)": (.*)$/s.exec(message) ?? [];
       if (!plan.leaveOut(logicalId, problem)) throw error;
     }
   }
+  return [];
+}
+
+const mostNamed = 10;
+
+/** Another account, or the key of one, would delete what the first import made. */
+function refuseDeletions(
+  { project }: Plan,
+  diff: readonly DiffEntry[],
+  what: string,
+  options: AccountOptions,
+): void {
+  const deleted = diff.filter(({ action }) => action === 'DELETE');
+  if (deleted.length === 0 || options.delete === true) return;
+  const names = deleted.slice(0, mostNamed).map(({ logicalId }) => logicalId);
+  const more = deleted.length > mostNamed ? ' and more' : '';
+  const text = `project ${project} has ${deleted.length} resources that this account does not have (${names.join(', ')}${more}): name another project with --name if it is another account, or delete them with --delete`;
+  if (options.yes !== true) return note(text);
+  throw new OperatorError(`could not ${what}: ${text}. Nothing was changed`, { usage: true });
 }
 
 export async function importAccount(options: AccountOptions): Promise<void> {
@@ -177,9 +203,9 @@ export async function importAccount(options: AccountOptions): Promise<void> {
   const values = options.envFile === undefined ? {} : await variablesIn(options.envFile);
   const source = await read(options, what);
   const url = (options.url ?? ownUrl()).replace(/\/+$/, '');
-  const { plan, beside } = planAccount(source, { project, values, url });
+  const { plan, beside } = await trying(what, () => planAccount(source, { project, values, url }));
   const name = `${what} as project ${plan.project}`;
-  await leaveOutRefused(plan, name, options);
+  refuseDeletions(plan, await leaveOutRefused(plan, name, options), name, options);
   const applied = await showOrApply(plan, name, options);
   if (applied === null) return;
   const { api, change } = applied;

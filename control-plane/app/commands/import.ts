@@ -34,6 +34,7 @@ function registerAccountImport(group: Command): void {
     .option('--account-id <id>', 'of that account; default: the account of the key')
     .option('--base-url <url>', 'of its API', 'https://api.checklyhq.com')
     .option('--env-file <file>', 'values of secret variables, as lines NAME=value')
+    .option('--delete', 'delete what an earlier import made and this account does not have')
     .option('--name <project>', 'of the project; default: import-checkly')
     .option('--url <url>', 'of the control plane; default: as the settings say')
     .addOption(new Option('--yes', 'apply the plan').conflicts('check'))

@@ -14,7 +14,8 @@ Examples:
   control-plane shadow start --api-key-file key
   control-plane shadow show              differences of the last day
   control-plane shadow show --days 7 --check
-                                         exit 1 if there are any
+                                         exit 1 if there are any, or
+                                         some checks are not compared
   control-plane shadow stop              forgets the key
 
 The key of this control plane is in CONTROL_PLANE_API_KEY.
@@ -40,7 +41,7 @@ export function registerShadow(program: Command): void {
     .command('show')
     .description('list where they differ, with what each side saw')
     .option('--days <days>', 'how many days back', wholeDays, 1)
-    .option('--check', 'exit 1 if they differ, or nothing can be read')
+    .option('--check', 'exit 1 if they differ, or too little is compared to say so')
     .option('--url <url>', 'of the control plane; default: as the settings say')
     .option('--json', 'print JSON')
     .action(lazy(async () => (await import('./compare-verdicts.ts')).showShadow));

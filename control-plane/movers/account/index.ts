@@ -125,6 +125,12 @@ class Conversion {
         'its code bundle cannot be read there: deploy the suite from its project (`codeBundlePath`)',
       );
     }
+    if (type === 'status-page' && given['isPrivate'] === true) {
+      // Without its password everybody could read it.
+      entry.nothing(
+        'it is private, and its password cannot be read there (`isPrivate`): make it here, with a password',
+      );
+    }
     const { checkType, ...asGiven } = given;
     const pruned = this.#prune(kind, body, type === 'check' ? asGiven : given, entry);
     const shown = this.#withoutHidden(type, body, pruned, entry);
@@ -147,8 +153,8 @@ class Conversion {
     // Each call names a hundred of them.
     for (;;) {
       const unknown = unknownFields(known, fields);
-      for (const { path, value } of unknown) {
-        fields = without(fields, path.split('.'));
+      for (const { path, steps, value } of unknown) {
+        fields = without(fields, steps);
         this.#name(withoutIndexes(path), value, reasons, entry);
       }
       if (unknown.length === 0) break;

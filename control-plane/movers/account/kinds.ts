@@ -128,8 +128,6 @@ export const sourceKinds: readonly SourceKind[] = [
       customDomainChallenge: ' is another here, see the page in the console',
       whiteLabel: ' is always so here',
       version: ' is 2 here',
-      isPrivate:
-        ': its password cannot be read, so the page is public here until you make a new one',
     },
   },
   {

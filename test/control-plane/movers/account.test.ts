@@ -204,6 +204,49 @@ test('one installation moves to another, and what people set there stays', async
   assert.equal((await to.json('--env-file', env)).changes.updated, 1);
 });
 
+test('a private page is not made public, and another account deletes nothing unless it is said', async () => {
+  const recorded = recordAccount(7);
+  Object.assign(recorded.lists.snippet[0] ?? {}, { 'odd.name': 'x' });
+  await using source = await serveAccount(recorded);
+  await using to = await mover(source.url, recordedKey);
+  const { report } = await to.json('--yes');
+  const pages = recorded.lists['status-page'];
+  const made = (await entriesOf(to.cp, '/v1/status-pages')).map(({ name }) => String(name));
+  const isPublic = ({ isPrivate }: Fields) => isPrivate !== true;
+  assert.deepEqual(
+    made.sort(),
+    pages
+      .filter(isPublic)
+      .map((page) => page['name'])
+      .sort(),
+  );
+  assert.ok(report.some(({ text }) => text.includes('field `odd.name` has no counterpart')));
+  const refused = report.filter(({ text }) => text.includes('`isPrivate`'));
+  const hidden = pages.filter((page) => !isPublic(page)).map((page) => page['name']);
+  assert.ok(hidden.length > 0);
+  assert.deepEqual(
+    refused.map(({ name }) => name),
+    hidden,
+  );
+  const checks = (await to.cp.api('GET', '/v1/checks?limit=100')).body.length;
+  const [kept, lost] = recorded.lists.snippet;
+  recorded.lists.snippet.splice(1, 1);
+  const plan = await to.run();
+  assert.match(plan.error, /--name if it is another account, or delete them with --delete/);
+  const again = await to.run('--yes');
+  assert.equal(again.code, 2);
+  assert.match(
+    again.error,
+    new RegExp(`snippet-${String(lost?.['id'])}.*Nothing was changed`, 's'),
+  );
+  assert.equal((await to.cp.api('GET', '/v1/checks?limit=100')).body.length, checks);
+  assert.ok((await to.json('--yes', '--delete')).changes.deleted > 0);
+  const left = (await to.cp.api('GET', '/v1/snippets?limit=100')).body.map(
+    (each: Fields) => each['name'],
+  );
+  assert.deepEqual([left.includes(lost?.['name']), left.includes(kept?.['name'])], [false, true]);
+});
+
 test('nothing is changed when the other side fails, or the key does not see everything', async () => {
   await using source = await serveAccount(recordAccount(5));
   await using to = await mover(source.url, recordedKey);

@@ -31,6 +31,9 @@ interface World {
   /** By the id of the check there: when it fails there, in minutes. */
   down: Map<string, { there: [number, number][]; here: [number, number][] }>;
   answers: ReceiverAnswer[];
+  /** What goes before the answer to a path. */
+  always: (path: string) => ReceiverAnswer | undefined;
+  responseTime: (id: string) => number;
   authorizations: Set<string | undefined>;
 }
 
@@ -46,9 +49,13 @@ async function twoSides(
   const down: World['down'] = new Map();
   const answers: ReceiverAnswer[] = [];
   const authorizations = new Set<string | undefined>();
+  const world = {
+    ...{ clock, down, answers, authorizations, responseTime: () => 123.4 },
+    always: () => undefined,
+  } as Omit<World, 'cp' | 'url'>;
   const other = stack.use(
     await httpReceiver(({ path, query, headers }) => {
-      const given = answers.shift();
+      const given = answers.shift() ?? world.always(path);
       if (given !== undefined) return given;
       authorizations.add(headers.authorization);
       const id = path.slice('/v2/check-results/'.length);
@@ -67,7 +74,7 @@ async function twoSides(
         const hasFailures = isWithin(spans.there, at);
         all.push({
           ...{ id: `${id}/${at}`, hasFailures, hasErrors: false, runLocation: 'eu-west-1' },
-          ...{ startedAt: new Date(startedAt).toISOString(), responseTime: 123.4 },
+          ...{ startedAt: new Date(startedAt).toISOString(), responseTime: world.responseTime(id) },
           apiCheckResult: { requestError: hasFailures ? 'they got no answer' : null },
         });
       }
@@ -84,7 +91,7 @@ async function twoSides(
       settings: { OUTGOING_ALLOWED_NETWORKS: '127.0.0.0/8', ...settings },
     }),
   );
-  return { cp, clock, url: other.url, down, answers, authorizations };
+  return Object.assign(world, { cp, url: other.url });
 }
 
 /** Checks as an import makes them, and results of ours until the end. */
@@ -223,7 +230,8 @@ test('20 of 20 seeded differences are listed with the evidence of both, and agre
     /they {2}2026-06-01T.* eu-west-1 {2}failing in 123 ms: they got no answer/,
   );
   assert.match(shown.out, /stop it with `control-plane shadow stop`/);
-  assert.match(shown.error, /^20 differences in the last 999 days\n$/);
+  // The command has the time of its machine.
+  assert.match(shown.error, /not been compared for more than 6 hours\n20 differences in the last/);
   // The end of it forgets the key and keeps what was found.
   assert.equal((await operator.run('shadow', 'stop', '--url', cp.url)).code, 0);
   const { db } = cp.controlPlane.services;
@@ -251,6 +259,130 @@ test('what the other side refuses or lacks is said, and it goes on afterwards', 
   assert.ok(state.compared > 20, String(state.compared));
   const why = state.notCompared.map((each) => each.why);
   assert.ok(why.includes('the other side does not have it any more'), why.join());
+});
+
+const closed: ReceiverAnswer = { instead: 'close' };
+const failing: ReceiverAnswer = { status: 503, body: '{}' };
+
+for (const [what, answer, said] of [
+  ['closes every connection', closed, /closed before the answer|reset/],
+  ['answers with nothing but 503', failing, /status 503/],
+] as const) {
+  test(`a side that ${what} is a problem, which ends with it`, async () => {
+    await using stack = new AsyncDisposableStack();
+    const world = await twoSides(stack);
+    const { cp, clock, down, url } = world;
+    const id = randomUUID();
+    down.set(id, { there: [], here: [] });
+    await imported(world, [id]);
+    world.always = () => answer;
+    await cp.api('PUT', '/v1/shadow', body(url));
+    clock.advance(4 * 60 * minute);
+    const { problem } = await untilCompared(world, Infinity);
+    assert.match(problem ?? '', said);
+    world.always = () => undefined;
+    await eventually(
+      async () => {
+        await passTime(clock, 2 * minute, minute);
+        return (await stateOf(cp)).problem === null;
+      },
+      () => 'it is read again',
+    );
+    assert.equal((await untilCompared(world, start + 2 * 60 * minute)).problem, null);
+  });
+}
+
+test('a check that is refused keeps no other from being compared, and is tried again', async () => {
+  await using stack = new AsyncDisposableStack();
+  const world = await twoSides(stack);
+  const { cp, clock, down, url } = world;
+  const [id, bad, gone] = [randomUUID(), randomUUID(), randomUUID()];
+  down.set(id, { there: [], here: [] });
+  const made = await imported(world, [bad, id, gone]);
+  const refused: ReceiverAnswer = { status: 403, body: '{"message":"no"}' };
+  world.always = (path) => (path.endsWith(bad) ? refused : undefined);
+  await cp.api('PUT', '/v1/shadow', body(url));
+  clock.advance(4 * 60 * minute);
+  const readOf = async () => {
+    const { db } = cp.controlPlane.services;
+    const rows = await db.selectFrom('shadow_checks').selectAll().execute();
+    return new Map(rows.map((row) => [row.check_id, row]));
+  };
+  const until = async (isSo: () => Promise<boolean>, what: string) => {
+    await eventually(
+      async () => {
+        await passTime(clock, 2 * minute, minute);
+        return isSo();
+      },
+      () => what,
+    );
+  };
+  const isRead = (which: string) => async () =>
+    ((await readOf()).get(made.get(which) ?? '')?.compared ?? 0) > 20;
+  await until(isRead(id), 'the other one is compared');
+  const state = await stateOf(cp);
+  assert.equal(state.problem, null);
+  const reasons = state.notCompared.map(({ name, why }) => `${name}: ${why}`).sort();
+  assert.match(
+    reasons.join('\n'),
+    /Shop 0: could not read .*status 403, the API key may not, no\n/,
+  );
+  assert.match(reasons.join('\n'), /Shop 2: the other side does not have it any more$/);
+  // Nothing is said to be compared up to a time before which one check was not.
+  assert.equal(state.readUntil, state.startedAt);
+  world.always = () => undefined;
+  down.set(bad, { there: [], here: [] });
+  await until(isRead(bad), 'the refused one is compared');
+  // A correction counts at once.
+  down.set(gone, { there: [], here: [] });
+  await cp.api('PUT', '/v1/shadow', body(url));
+  await until(isRead(gone), 'the one that was gone is compared');
+  assert.deepEqual((await stateOf(cp)).notCompared.length, 1);
+});
+
+test('errors of our agents are no verdicts, and odd numbers of theirs are left out', async () => {
+  await using stack = new AsyncDisposableStack();
+  const world = await twoSides(stack);
+  const { cp, clock, down, url } = world;
+  const ids = [randomUUID(), randomUUID()];
+  for (const id of ids) down.set(id, { there: [[120, 145]], here: [] });
+  const made = await imported(world, ids);
+  world.responseTime = (id) => (id === ids[0] ? -1 : 1e300);
+  const { db } = cp.controlPlane.services;
+  await db
+    .updateTable('check_results')
+    .set({ has_errors: 1 })
+    .where('check_id', '=', made.get(ids[1] ?? '') ?? '')
+    .where('started_at', '>=', start + 200 * minute)
+    .where('started_at', '<', start + 230 * minute)
+    .execute();
+  await cp.api('PUT', '/v1/shadow', body(url));
+  clock.advance(8 * 60 * minute);
+  await untilCompared(world, start + 5 * 60 * minute);
+  const listed = await cp.api('GET', '/v1/shadow/differences');
+  assert.equal(listed.status, 200, JSON.stringify(listed.body));
+  const found = (listed.body as ShadowDifference[]).map(({ failedAt, saw }) => [
+    ...[failedAt, saw.responseTime],
+  ]);
+  assert.deepEqual(found, [
+    ['THEIRS', null],
+    ['THEIRS', null],
+  ]);
+});
+
+test('show --check fails where nothing is compared, and says so', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { cp, clock, url } = await twoSides(stack);
+  const folder = stack.use(temporaryFolder());
+  const operator = new Operator(folder.path, { CONTROL_PLANE_API_KEY: cp.apiKey });
+  const show = ['shadow', 'show', '--check', '--url', cp.url];
+  const off = await operator.run(...show);
+  assert.deepEqual([off.code, off.error.includes('verdicts are not compared')], [1, true]);
+  await cp.api('PUT', '/v1/shadow', body(url));
+  clock.advance(4 * 60 * minute);
+  const empty = await operator.run(...show);
+  assert.deepEqual([empty.code, empty.error.includes('no check is compared')], [1, true]);
+  assert.match(empty.out, /name it with --name/);
 });
 
 test('an address inside of the network is refused, and so is a key that is none', async () => {

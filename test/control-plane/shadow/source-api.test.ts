@@ -140,6 +140,7 @@ test('a key that is none, and an address that is none, are refused before anythi
   };
   for (const [baseUrl, key] of [
     ['ftp://a.example', 'cu_1'],
+    ['https://user:word@a.example', 'cu_1'],
     ['https://a.example', ''],
     ['https://a.example', 'two\nlines'],
   ] as const) {
