@@ -232,7 +232,7 @@ async function writeProblem(
   });
 }
 
-/** What is about the whole of the other side. */
+/** Whether it concerns all checks: a refused key, or a limit of requests. */
 const isOfSide = (error: unknown): boolean =>
   error instanceof SourceApiError && [401, 429].includes(error.status ?? 0);
 

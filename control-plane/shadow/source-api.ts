@@ -1,5 +1,5 @@
 /**
- * Reads an account of another installation through its public API, within its limits: it waits when told to, follows
+ * Reads an account of another installation through its public API, within its limits: it waits as `Retry-After` says, follows
  * no redirect with the key, and gives up on answers that are no pages of a list. Nothing is written there.
  */
 import { type Fields, isFields } from '@monitor/shared/fields.ts';

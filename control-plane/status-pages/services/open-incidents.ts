@@ -166,12 +166,16 @@ async function findTroubles(
   });
 }
 
+/** Whether others may join it: it is neither dismissed nor resolved. */
+const isOpenRow = (row: Row, openIds: ReadonlySet<string>): boolean =>
+  row.state === 'DRAFT' || openIds.has(row.incident_id ?? '');
+
 const toTroubled = (found: Found, row: Row | undefined, open: ReadonlySet<string>): Troubled => ({
   ...{ id: found.service.row.id, checkIds: found.checkIds, pages: found.pages },
   cause: found.key ?? row?.cause_key ?? null,
   isPublic: row === undefined ? found.opens.as === 'INCIDENT' : row.state === 'OPENED',
   groupId: row?.group_id ?? null,
-  isOpen: row?.state === 'DRAFT' || open.has(row?.incident_id ?? ''),
+  isOpen: row !== undefined && isOpenRow(row, open),
 });
 
 async function raiseSeverity(
@@ -301,7 +305,7 @@ async function openOfAccount(services: Services, accountId: string): Promise<voi
       serviceIds: leaving(
         found.map((row) => ({
           ...{ id: row.service_id, groupId: row.group_id },
-          isOpen: row.state === 'DRAFT' || foundOpen.has(row.incident_id ?? ''),
+          isOpen: isOpenRow(row, foundOpen),
         })),
         over,
       ),

@@ -95,7 +95,7 @@ async function twoSides(
   return Object.assign(world, { cp, url: other.url });
 }
 
-/** Checks as an import makes them, and results of ours until the end. */
+/** Imported checks, with results of this side until the end. */
 async function imported({ cp, down }: World, ids: readonly string[]): Promise<Map<string, string>> {
   const resources = ids.map((id, index) =>
     resource('check', `check-${id}`, {

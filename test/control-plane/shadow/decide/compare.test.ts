@@ -57,7 +57,7 @@ test('what one side sees failing between two passes of the other is a difference
   );
 });
 
-test('an outage that both see agrees, whoever notices it first and last', () => {
+test('an outage that both see is no difference, in whichever order they notice it', () => {
   const theirs: Run[] = [
     [0, '.'],
     [5, 'x'],
