@@ -9,6 +9,7 @@
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { triggerIncident } from '@monitor/shared/contract/check.ts';
+import { severity } from '@monitor/shared/contract/primitives.ts';
 import { fromFlag } from '../db/columns.ts';
 import { ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
@@ -176,6 +177,23 @@ export async function addToIncident(
   await updateOwnRows(db, 'incidents', accountId)
     .set({ updated_at: at })
     .where('id', '=', incident.id)
+    .execute();
+}
+
+/** One that is as severe or more stays as it is; the worst comes first among the options. */
+export async function raiseSeverity(
+  db: Kysely<Database>,
+  accountId: string,
+  incidentId: string,
+  to: z.output<typeof severity>,
+): Promise<void> {
+  const { options } = severity;
+  const lower = options.slice(options.indexOf(to) + 1);
+  if (lower.length === 0) return;
+  await updateOwnRows(db, 'incidents', accountId)
+    .set({ severity: to })
+    .where('id', '=', incidentId)
+    .where('severity', 'in', lower)
     .execute();
 }
 

@@ -6,6 +6,7 @@ export {
   incidentsOfChecks,
   openIncident,
   openIncidentOf,
+  raiseSeverity,
   resolveIncidentOf,
   stillOpen,
 } from './incident-automation.ts';

@@ -342,6 +342,28 @@ test('one location that fails is one incident, not one a minute, and ends when t
   ]);
 });
 
+test('what fails at one location has its cause, also where another one passed since', async () => {
+  await using bench = await setUp({ requestsPerMinute: 0 });
+  const scene = new Scene(bench);
+  const shop = await scene.service('Shop', 'a.example', { as: 'INCIDENT' });
+  const search = await scene.service('Search', 'a.example', { as: 'INCIDENT' });
+  for (const [runLocation, isUp] of [
+    ['us-east-1', true],
+    ['eu-west-1', false],
+    ['us-east-1', true],
+  ] as const) {
+    for (const { check, hostname } of [shop, search]) {
+      const fields = { runLocation, ...(isUp ? connected(hostname) : refused(hostname)) };
+      await bench.submit(check, 'TCP', bench.clock.now(), fields);
+    }
+    bench.clock.advance(minute);
+  }
+  await openServiceIncidents(bench.cp.controlPlane.services);
+  assert.deepEqual(await scene.incidents(), [
+    ['Shop is down', 'INVESTIGATING', ['Shop', 'Search']],
+  ]);
+});
+
 test('what people wrote and added stays, and a monitor that is switched off is no recovery', async () => {
   await using bench = await setUp({ requestsPerMinute: 0 });
   const scene = new Scene(bench);

@@ -44,6 +44,8 @@ test('a service is in the state that its rule makes of its checks', () => {
     [{ by: 'LOCATION' }, ['F@a P@b P@c'], 'operational'],
     [{ by: 'LOCATION' }, ['F@a F@b P@c'], 'major_outage'],
     [{ by: 'LOCATION' }, ['F@a P@b', 'P@a F@b'], 'major_outage'],
+    // The check no longer runs at a and b.
+    [{ by: 'LOCATION' }, ['F@a F@b P@c P@c P@c P@c P@c P@c'], 'operational'],
     [{ afterMinutes: 2 }, ['PPF'], 'operational'],
     [{ afterMinutes: 2 }, ['PFF'], 'operational'],
     [{ afterMinutes: 2 }, ['FFF'], 'major_outage'],

@@ -84,11 +84,8 @@ export function followedState(
 ): ServiceState {
   const ran = checks.filter((runs) => runs.length > 0);
   const byLocation = [
-    ...Map.groupBy(
-      ran.flatMap((runs) => [...Map.groupBy(runs, ({ location }) => location)]),
-      ([location]) => location,
-    ).values(),
-  ].map((ofChecks) => worstOf(ofChecks.map(([, runs]) => troubleOf(runs))));
+    ...Map.groupBy(ran.flatMap(runsByLocation), ([first]) => first?.location).values(),
+  ].map((ofChecks) => worstOf(ofChecks.map(troubleOf)));
   const ofChecks = ran.map((runs) => worstOf(runsByLocation(runs).map(troubleOf)));
   const troubles = rule.by === 'LOCATION' ? byLocation : ofChecks;
   const needed = rule.by === 'ANY' ? 1 : Math.floor(troubles.length / 2) + 1;

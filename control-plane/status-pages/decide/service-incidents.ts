@@ -6,6 +6,7 @@
  * DISMISSED  nothing more is opened until its services recovered
  */
 import type { z } from 'zod';
+import { severity } from '@monitor/shared/contract/primitives.ts';
 import type { openedIncident } from '@monitor/shared/contract/status-page.ts';
 import { followedState, type Override, type Run, type ServiceRule } from './follow-checks.ts';
 
@@ -83,11 +84,8 @@ export function grouped(services: readonly Troubled[]): { joins: string | null; 
   return groups;
 }
 
-const severities = ['MINOR', 'MEDIUM', 'MAJOR', 'CRITICAL'] as const;
-
-export function worstOf(given: readonly OpenedIncident['severity'][]): OpenedIncident['severity'] {
-  return severities.findLast((one) => given.includes(one)) ?? 'MINOR';
-}
+const worstOf = (given: readonly OpenedIncident['severity'][]): OpenedIncident['severity'] =>
+  severity.options.find((one) => given.includes(one)) ?? 'MINOR';
 
 /** The text of one incident for several services: that of the first, as severe as the worst, for all who are notified. */
 export function textOf(opens: readonly OpenedIncident[]): OpenedIncident | null {
@@ -95,7 +93,7 @@ export function textOf(opens: readonly OpenedIncident[]): OpenedIncident | null 
   if (first === undefined) return null;
   return {
     ...first,
-    severity: worstOf(opens.map(({ severity }) => severity)),
+    severity: worstOf(opens.map((each) => each.severity)),
     notifySubscribers: opens.some(({ notifySubscribers }) => notifySubscribers),
   };
 }

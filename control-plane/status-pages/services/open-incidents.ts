@@ -4,17 +4,19 @@ import type { Services } from '../../core/services.ts';
 import { fromJson } from '../../db/columns.ts';
 import { eachOf, jsonValue } from '../../db/expressions.ts';
 import { keepRows, lockRows } from '../../db/lock.ts';
-import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
+import { deleteOwnRows, ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import {
   addToIncident,
   openIncident,
+  raiseSeverity,
   replaceServices,
   servicesOfIncident,
   stillOpen,
 } from '../../incidents/index.ts';
 import { muteOf, suppressesIncidents } from '../../maintenance/index.ts';
 import { causesByCheck } from '../../root-causes/index.ts';
+import { runsByLocation } from '../decide/follow-checks.ts';
 import {
   grouped,
   judge,
@@ -22,7 +24,6 @@ import {
   type OpenedIncident,
   textOf,
   type Troubled,
-  worstOf,
 } from '../decide/service-incidents.ts';
 import { readStates, type ServiceNow } from '../read-followed.ts';
 
@@ -80,15 +81,18 @@ export async function leaveIncidents(
 
 interface BadCheck {
   checkId: string;
-  /** When its newest conclusive run began. */
+  /** When its newest bad run began. */
   at: number;
 }
 
+/** As its worst location: the newest run of all may be of one that passes. */
 function badChecksOf({ runs }: ServiceNow): BadCheck[] {
   return [...runs].flatMap(([checkId, ofCheck]) => {
-    const last = ofCheck.findLast(({ outcome }) => outcome !== 'inconclusive');
-    const isBad = last?.outcome === 'failing' || last?.outcome === 'degraded';
-    return isBad ? [{ checkId, at: last.startedAt }] : [];
+    const bad = runsByLocation(ofCheck)
+      .map((own) => own.findLast(({ outcome }) => outcome !== 'inconclusive'))
+      .filter((last) => last?.outcome === 'failing' || last?.outcome === 'degraded');
+    const at = Math.max(...bad.map((last) => last?.startedAt ?? 0));
+    return bad.length > 0 ? [{ checkId, at }] : [];
   });
 }
 
@@ -177,23 +181,6 @@ const toTroubled = (found: Found, row: Row | undefined, open: ReadonlySet<string
   groupId: row?.group_id ?? null,
   isOpen: row !== undefined && isOpenRow(row, open),
 });
-
-async function raiseSeverity(
-  unit: Kysely<Database>,
-  accountId: string,
-  incidentId: string,
-  severity: OpenedIncident['severity'],
-): Promise<void> {
-  const row = await ownRows(unit, 'incidents', accountId)
-    .where('id', '=', incidentId)
-    .executeTakeFirst();
-  if (row === undefined) return;
-  const known = row.severity as OpenedIncident['severity'];
-  await updateOwnRows(unit, 'incidents', accountId)
-    .set({ severity: worstOf([known, severity]) })
-    .where('id', '=', incidentId)
-    .execute();
-}
 
 async function openGroup(
   services: Services,

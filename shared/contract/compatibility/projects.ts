@@ -56,7 +56,7 @@ export const repoUrl = plainAddress.nullable().exactOptional();
 const said = z.string().nullable().catch(null).default(null);
 /** A client that says it otherwise deploys all the same. */
 const deployedFrom = z.looseObject({
-  repoUrl: said,
+  repoUrl,
   commitId: said,
   commitOwner: said,
   commitMessage: said,

@@ -83,6 +83,8 @@ test('a first monitor of a usual type shows three fields, and Advanced has all o
     await page.locator('.form .card').first().locator(controls).first().waitFor();
     const count = () =>
       page.locator('.plain-set').locator(controls).filter({ visible: true }).count();
+    // The editor of a script is loaded with the first of them.
+    if (type === 'BROWSER') await page.locator('.plain-set .cm-editor').first().waitFor();
     assert.equal(await count(), 3, type);
     await openGroups(page);
     assert.ok((await count()) > 10, type);
