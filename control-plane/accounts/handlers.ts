@@ -1,5 +1,4 @@
 /** The account of the key, and what it may use. */
-import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { account, accountRoutes, entitlements } from '@monitor/shared/contract/account.ts';
 import {
@@ -9,7 +8,7 @@ import {
 import { runtimes } from '@monitor/shared/contract/runtime-catalogue.ts';
 import { notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { RowOf } from '../db/tables.ts';
 import { entitlementsOf, planName } from './decide/entitlements.ts';
 import type { Handlers } from '../http/handlers.ts';
 import { accountAlertSettingsOf, accountSettingsOf, changeAccount } from './store.ts';
@@ -17,7 +16,7 @@ import type { Services } from '../core/services.ts';
 
 const currentRuntime = runtimes.find(({ stage }) => stage === 'CURRENT')?.name ?? null;
 
-type AccountRow = Selectable<Database['accounts']>;
+type AccountRow = RowOf<'accounts'>;
 type Wire = z.input<typeof account>;
 type Entitlements = z.input<typeof entitlements>;
 

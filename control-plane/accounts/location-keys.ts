@@ -1,16 +1,10 @@
-import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { NewKey } from './keys/store.ts';
 
 /** Keys of locations, as the module that owns locations needs them. */
 export interface LocationKeys {
-  create(
-    db: Kysely<Database>,
-    accountId: string,
-    location: string,
-    privateLocationId: string,
-  ): Promise<NewKey>;
+  create(db: Db, accountId: string, location: string, privateLocationId: string): Promise<NewKey>;
   /** Clears the cache after a key was revoked. */
   forget(): void;
 }
@@ -18,7 +12,7 @@ export interface LocationKeys {
 /** API keys, as the handlers that manage them need them. */
 export interface ApiKeys {
   create(
-    db: Kysely<Database>,
+    db: Db,
     accountId: string,
     key: { name: string; role: Role; expiresAt: number | null; madeBy: string | null },
   ): Promise<{ id: string; rawKey: string }>;

@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely';
 import { includesRole, type Role } from '@monitor/shared/contract/route.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 
@@ -25,11 +24,7 @@ export const makerOf = ({ keyId, sessionId }: ApiPrincipal): Maker => ({
 });
 
 /** Null for a person who was removed, and a key that was revoked. */
-async function roleOf(
-  unit: Kysely<Database>,
-  accountId: string,
-  { id, isPerson }: Maker,
-): Promise<Role | null> {
+async function roleOf(unit: Db, accountId: string, { id, isPerson }: Maker): Promise<Role | null> {
   const row = isPerson
     ? await unit
         .selectFrom('memberships')
@@ -52,7 +47,7 @@ async function roleOf(
  * role at the time of the request may be an older one.
  */
 export async function requireGrant(
-  unit: Kysely<Database>,
+  unit: Db,
   { accountId, maker }: { accountId: string; maker: Maker },
   role: Role,
 ): Promise<void> {

@@ -1,11 +1,10 @@
 /** Stored accounts. Callers take the account id from a key. */
-import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/check.ts';
 import { fromJson } from '../db/columns.ts';
 import { keepRows, lockRows } from '../db/lock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { invalidField } from '../errors/api-error.ts';
 import type { Plan } from './decide/entitlements.ts';
 
@@ -39,7 +38,7 @@ export interface AccountChange {
 }
 
 interface AccountDeps {
-  db: Kysely<Database>;
+  db: Db;
   clock: Clock;
   newId: () => string;
 }
@@ -55,7 +54,7 @@ export function accountAlertSettingsOf(text: string | null): AlertSettings {
 }
 
 /** All accounts, or the one with this id, oldest first. */
-export async function listAccounts(db: Kysely<Database>, id?: string): Promise<StoredAccount[]> {
+export async function listAccounts(db: Db, id?: string): Promise<StoredAccount[]> {
   const rows = await db
     .selectFrom('accounts')
     .selectAll()
@@ -85,11 +84,7 @@ export async function createAccount(
 }
 
 /** Whether the account has this escalation policy, which stays until the transaction ends. */
-export async function hasEscalationPolicy(
-  db: Kysely<Database>,
-  accountId: string,
-  id: string,
-): Promise<boolean> {
+export async function hasEscalationPolicy(db: Db, accountId: string, id: string): Promise<boolean> {
   const known = await keepRows(
     db
       .selectFrom('escalation_policies')
@@ -105,7 +100,7 @@ export async function hasEscalationPolicy(
  * policy that the account does not have.
  */
 export async function changeAccount(
-  db: Kysely<Database>,
+  db: Db,
   id: string,
   change: AccountChange,
 ): Promise<StoredAccount | undefined> {
@@ -157,10 +152,7 @@ export async function findOrCreateAccount(deps: AccountDeps): Promise<string> {
 }
 
 /** Call it when something changed that checks inherit from their account. */
-export async function raiseEnvironmentRevision(
-  db: Kysely<Database>,
-  accountId: string,
-): Promise<void> {
+export async function raiseEnvironmentRevision(db: Db, accountId: string): Promise<void> {
   await db
     .updateTable('accounts')
     .set((set) => ({ environment_revision: set('environment_revision', '+', 1) }))
@@ -169,7 +161,7 @@ export async function raiseEnvironmentRevision(
 }
 
 /** Locks accounts, in whose names their people and keys are counted and changed. */
-export async function lockAccounts(db: Kysely<Database>, ids: readonly string[]): Promise<void> {
+export async function lockAccounts(db: Db, ids: readonly string[]): Promise<void> {
   await lockRows(
     db.selectFrom('accounts').select('id').where('id', 'in', ids).orderBy('id'),
   ).execute();

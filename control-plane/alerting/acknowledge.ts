@@ -1,10 +1,9 @@
 /** Acknowledges or snoozes outages: their reminders stop, or wait. A replay changes nothing. */
-import type { Kysely } from 'kysely';
 import { lockChecks } from '../checks/index.ts';
 import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import { eachOf } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { AlertedChecks } from './alerted-checks.ts';
 import { acknowledged } from './decide/acknowledged.ts';
 import { nextEvaluationAt } from './decide/timing.ts';
@@ -31,7 +30,7 @@ const atOnce = 1_000;
 
 /** The outage of an alert; null for an unknown one, or one of an older build. */
 export async function outageOfAlert(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   alertId: string,
 ): Promise<Outage | null> {
@@ -47,7 +46,7 @@ export async function outageOfAlert(
 }
 
 export async function outagesOfGroup(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   groupId: string,
 ): Promise<Outage[]> {
@@ -120,7 +119,7 @@ export async function acknowledge(
 }
 
 /** True while people have not been notified of its end. */
-async function isOpen(db: Kysely<Database>, { checkId, incidentKey }: Outage): Promise<boolean> {
+async function isOpen(db: Db, { checkId, incidentKey }: Outage): Promise<boolean> {
   const alert = (await readStates(db, [checkId])).get(checkId)?.alert ?? null;
   return alert?.key === incidentKey && !alert.isOver;
 }
@@ -129,7 +128,7 @@ async function isOpen(db: Kysely<Database>, { checkId, incidentKey }: Outage): P
  * Whether a link may still mute the check of an outage. One link does it once: who unmutes the check
  * afterwards must not be overruled by an old mail.
  */
-export async function muteOf(db: Kysely<Database>, accountId: string, outage: Outage, use: string) {
+export async function muteOf(db: Db, accountId: string, outage: Outage, use: string) {
   const { checkId, incidentKey } = outage;
   const id = namedUuid(`${checkId}/${incidentKey}/${use}`);
   const used = db.selectFrom('alert_acknowledgements').select('id').where('id', '=', id);
@@ -153,7 +152,7 @@ export async function muteOf(db: Kysely<Database>, accountId: string, outage: Ou
 }
 
 /** The newest acknowledgement of an outage. */
-export async function acknowledgementOf(db: Kysely<Database>, { checkId, incidentKey }: Outage) {
+export async function acknowledgementOf(db: Db, { checkId, incidentKey }: Outage) {
   return db
     .selectFrom('alert_acknowledgements')
     .select(['kind', 'made_by', 'created_at', 'until_at'])
@@ -168,11 +167,7 @@ export async function acknowledgementOf(db: Kysely<Database>, { checkId, inciden
 const namedAtOnce = 5;
 
 /** What is known of these outages: the names of some checks, the newest error, since when, and who took the last one. */
-export async function alertOfOutages(
-  db: Kysely<Database>,
-  accountId: string,
-  outages: readonly Outage[],
-) {
+export async function alertOfOutages(db: Db, accountId: string, outages: readonly Outage[]) {
   const rows = await db
     .selectFrom('check_alerts')
     .select(['check_id', 'name', 'error', 'created_at', 'incident_key'])

@@ -4,10 +4,9 @@
  * notified at the start and at the end. Sent alerts are rows of `agent_health_alerts`, written in
  * the transaction that fills the outbox, so that a restart neither repeats nor loses them.
  */
-import type { Kysely, Selectable } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import { deleteOwnRows, ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import {
   enqueueForChannel,
@@ -19,7 +18,6 @@ import type { Services } from '../core/services.ts';
 import { channelsToRecover, channelsToNotify, type WaitingCheck } from '../scheduling/index.ts';
 import { privateLocationName } from '../checks/index.ts';
 import type { ErrorKind, Outage, OutageCode } from './decide/error-streak.ts';
-import type { AgentHealthAlertsTable } from './tables.ts';
 
 export interface Place {
   accountId: string;
@@ -55,7 +53,7 @@ export interface Ending {
 
 /** A place where the condition may hold; `findings` decides in the transaction that notifies. */
 export interface Suspect extends Place {
-  findings: (db: Kysely<Database>, open: ReadonlySet<OutageCode>) => Promise<Finding[]>;
+  findings: (db: Db, open: ReadonlySet<OutageCode>) => Promise<Finding[]>;
 }
 
 export interface HealthCondition {
@@ -68,14 +66,14 @@ export interface HealthCondition {
   look: (open: readonly HealthAlert[]) => Promise<{
     suspects: readonly Suspect[];
     /** Null while it is not over. */
-    endOf: (db: Kysely<Database>, alert: HealthAlert) => Promise<Ending | null>;
+    endOf: (db: Db, alert: HealthAlert) => Promise<Ending | null>;
   }>;
 }
 
 /** The stored code of a whole location. */
 const wholeLocation = '';
 
-function toAlert(row: Selectable<AgentHealthAlertsTable>): HealthAlert {
+function toAlert(row: RowOf<'agent_health_alerts'>): HealthAlert {
   const { account_id: accountId, location, since, incident_key: incidentKey } = row;
   return {
     accountId,
@@ -86,15 +84,12 @@ function toAlert(row: Selectable<AgentHealthAlertsTable>): HealthAlert {
   };
 }
 
-const ofAlert = (
-  db: Kysely<Database>,
-  { accountId, location, code }: Place & { code: OutageCode },
-) =>
+const ofAlert = (db: Db, { accountId, location, code }: Place & { code: OutageCode }) =>
   ownRows(db, 'agent_health_alerts', accountId)
     .where('location', '=', location)
     .where('code', '=', code ?? wholeLocation);
 
-async function openCodes(db: Kysely<Database>, place: Place): Promise<Set<OutageCode>> {
+async function openCodes(db: Db, place: Place): Promise<Set<OutageCode>> {
   const rows = await ownRows(db, 'agent_health_alerts', place.accountId)
     .where('location', '=', place.location)
     .execute();
@@ -109,7 +104,7 @@ interface Change extends Finding {
 
 async function send(
   { clock, newId }: Services,
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location }: Place,
   channels: readonly number[],
   { code, since, runs, kind, isOver, isConclusive, incidentKey, ...change }: Change,
@@ -140,7 +135,7 @@ async function send(
  */
 async function openAlert(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   place: Place,
   finding: Finding,
 ): Promise<boolean> {
@@ -176,7 +171,7 @@ async function openAlert(
 /** Closes an alert and notifies the notified channels. True when something was added to the outbox. */
 async function closeAlert(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   alert: HealthAlert,
   { isConclusive, checks = [] }: Ending,
 ): Promise<boolean> {

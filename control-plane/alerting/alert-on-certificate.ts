@@ -1,6 +1,5 @@
 /** Alerts about expiring certificates. Spec: Events; facts: Alerting, SSL. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import {
   certificateAddressees,
   certificateKey,
@@ -24,10 +23,7 @@ export interface SeenCertificate extends Certificate {
   domain: string;
 }
 
-async function noticesOf(
-  db: Kysely<Database>,
-  checkId: string,
-): Promise<CertificateNotification[]> {
+async function noticesOf(db: Db, checkId: string): Promise<CertificateNotification[]> {
   const rows = await db
     .selectFrom('certificate_notices')
     .select(['alert_channel_id', 'expires_at', 'stage'])
@@ -48,7 +44,7 @@ async function noticesOf(
  */
 export async function alertOnCertificate(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   certificate: SeenCertificate,
 ): Promise<boolean> {
   const { clock, newId, reception } = services;

@@ -2,8 +2,7 @@
  * Evaluates alerts for the FINAL results of a commit, inside that commit: a decision is as durable
  * as the results it is based on. A pass of a check without alert state costs nothing.
  */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { explainReason } from './decide/explain.ts';
 import type { AlertState } from './decide/state.ts';
 import { stepAlert, type AlertEvent, type RunEvent, type Step } from './decide/step.ts';
@@ -44,14 +43,14 @@ function toRun(verdict: RunVerdict, isInMaintenance: boolean, now: number): RunE
 /** Evaluation of the results of one commit. */
 class Commit {
   readonly #services: Services;
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #mutes: Mutes;
   readonly #checks: AlertedChecks;
   /** The state of each check after the commit. It is written once, however many results there are. */
   readonly #outcomes = new Map<string, { step: Step; accountId: string; state: AlertState }>();
   isQueued = false;
 
-  constructor(services: Services, db: Kysely<Database>) {
+  constructor(services: Services, db: Db) {
     this.#services = services;
     this.#db = db;
     this.#mutes = new Mutes(db, services.clock.now());

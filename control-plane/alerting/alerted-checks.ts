@@ -1,11 +1,10 @@
 /** The checks that alerting evaluates, read once for all results of a commit. */
-import type { Kysely } from 'kysely';
 import { checkTypes, isPinged, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
 import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import { fromJson } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { effectiveAlertSettings, rulesOf, type AlertRules, type Mute } from './decide/rules.ts';
 import {
   type CheckFields,
@@ -94,12 +93,12 @@ export function nextRunMs({ row, tickLastsMs }: Pick<AlertedCheck, 'row' | 'tick
 }
 
 export class AlertedChecks {
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #mutes: Mutes;
   readonly #checks = new Map<string, AlertedCheck | undefined>();
   readonly #accounts = new Map<string, unknown>();
 
-  constructor(db: Kysely<Database>, mutes: Mutes) {
+  constructor(db: Db, mutes: Mutes) {
     this.#db = db;
     this.#mutes = mutes;
   }

@@ -1,7 +1,6 @@
 /** What else began to fail at about the same time, and lasts. */
-import type { Kysely } from 'kysely';
 import { eachOf } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { AlsoFailing } from '../notifications/index.ts';
 
 const besideMs = 5 * 60_000;
@@ -11,7 +10,7 @@ const maxCounted = 1_000;
 
 /** Checks of the account that began to fail near `from` to `to`, without those that are alerted about. */
 export async function alsoFailing(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   alertedIds: readonly string[],
   { from, to }: { from: number; to: number },

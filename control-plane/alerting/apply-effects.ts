@@ -1,6 +1,5 @@
 /** Applies the effects of a step: the alert, its incident, and the record of the decision. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { addresseesOf, type Addressee } from './decide/channels.ts';
 import { explain, explainReason } from './decide/explain.ts';
 import type { AlertState } from './decide/state.ts';
@@ -22,7 +21,7 @@ interface SentAlert {
 
 async function sendAlert(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   check: AlertedCheck,
   effect: Extract<Effect, { kind: 'alert' }>,
   result: RunVerdict | null,
@@ -57,7 +56,7 @@ function withNotified(state: AlertState, ids: readonly number[]): AlertState {
  */
 export async function applyEffects(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   check: AlertedCheck,
   { effects, decision, state }: Step,
   aboutResultId: string | null,

@@ -2,8 +2,7 @@
  * Closes the certificate alerts that paging systems keep open. Other channels get no message:
  * nobody waits for the renewal of a certificate that was going to expire.
  */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { certificateKey } from './decide/certificate.ts';
 import { type AlertFacts, keepsOpen } from '../notifications/index.ts';
 import type { Services } from '../core/services.ts';
@@ -27,7 +26,7 @@ type Closing =
  */
 export async function closeCertificateAlerts(
   { clock, newId }: Services,
-  db: Kysely<Database>,
+  db: Db,
   check: AlertedCheck,
   closing: Closing,
 ): Promise<boolean> {

@@ -1,8 +1,6 @@
 /** Stored decisions: what was decided, with which numbers, and which channels were notified. */
-import type { Kysely, Selectable } from 'kysely';
 import { prepareQuery } from '../db/prepared.ts';
-import type { Database } from '../db/tables.ts';
-import type { AlertDecisionsTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import type { Addressee } from './decide/channels.ts';
 import type { AlertReason, Decision } from './decide/decision.ts';
 import type { AlertRules } from './decide/rules.ts';
@@ -27,7 +25,7 @@ export interface NewDecision {
   checkAlertId: string | null;
 }
 
-const insert = prepareQuery<Omit<Selectable<AlertDecisionsTable>, 'seq'>>((db, argument) =>
+const insert = prepareQuery<Omit<RowOf<'alert_decisions'>, 'seq'>>((db, argument) =>
   db.insertInto('alert_decisions').values({
     id: argument('id'),
     account_id: argument('account_id'),
@@ -44,7 +42,7 @@ const insert = prepareQuery<Omit<Selectable<AlertDecisionsTable>, 'seq'>>((db, a
 );
 
 export async function insertDecision(
-  db: Kysely<Database>,
+  db: Db,
   { id, now }: { id: string; now: number },
   decision: NewDecision,
 ): Promise<void> {

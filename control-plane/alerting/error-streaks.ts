@@ -2,7 +2,7 @@
  * Stores the error streaks of checks and locations, in the commit of the results. Without errors
  * nothing is stored, and a commit costs two look-ups.
  */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import { eachTextIn } from '../db/expressions.ts';
@@ -10,7 +10,7 @@ import { prepareInserts } from '../db/insert-many.ts';
 import { lockRows } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import type { InternalError, ResultConsumer, RunEnding } from '../results/index.ts';
 import { keyOfPlace, type Place } from './agent-health.ts';
 import {
@@ -19,7 +19,6 @@ import {
   type ErrorKind,
   type LocationStreaks,
 } from './decide/error-streak.ts';
-import type { ErrorStreaksTable, LocationErrorStreaksTable } from './tables.ts';
 
 type NotedStreak = Omit<CheckStreak, 'checkId'>;
 
@@ -51,19 +50,14 @@ const storeStreaks = prepareInserts(
   },
 );
 
-const streaksOfChecks = prepareQuery<{ checkIds: string }, Selectable<ErrorStreaksTable>>(
-  (db, argument) =>
-    db
-      .selectFrom('error_streaks')
-      .selectAll()
-      .where('check_id', 'in', eachTextIn(argument('checkIds'))),
+const streaksOfChecks = prepareQuery<{ checkIds: string }, RowOf<'error_streaks'>>((db, argument) =>
+  db
+    .selectFrom('error_streaks')
+    .selectAll()
+    .where('check_id', 'in', eachTextIn(argument('checkIds'))),
 );
 
-async function recordForChecks(
-  db: Kysely<Database>,
-  endings: readonly RunEnding[],
-  now: number,
-): Promise<void> {
+async function recordForChecks(db: Db, endings: readonly RunEnding[], now: number): Promise<void> {
   const checkIds = JSON.stringify([...new Set(endings.map(({ checkId }) => checkId))]);
   const rows = await streaksOfChecks.run(db, { checkIds });
   const keyOf = (checkId: string, location: string) => `${checkId}/${location}`;
@@ -78,7 +72,7 @@ async function recordForChecks(
   );
   const byKey = Map.groupBy(endings, ({ checkId, location }) => keyOf(checkId, location));
   const ended: { check_id: string; location: string }[] = [];
-  const going: Selectable<ErrorStreaksTable>[] = [];
+  const going: RowOf<'error_streaks'>[] = [];
   for (const [key, ofKey] of byKey) {
     const [first] = ofKey;
     const before = known.get(key);
@@ -117,7 +111,7 @@ async function recordForChecks(
  * next runs show whether some checks still have errors.
  */
 async function countAnew(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location }: Place,
   since: number,
   now: number,
@@ -132,7 +126,7 @@ async function countAnew(
 /** Locked, because results of other checks of a location are stored at the same time. */
 const streaksOfLocations = prepareQuery<
   { accountIds: string; locations: string },
-  Selectable<LocationErrorStreaksTable>
+  RowOf<'location_error_streaks'>
 >((db, argument) =>
   lockRows(
     db
@@ -146,7 +140,7 @@ const streaksOfLocations = prepareQuery<
 );
 
 async function recordForLocations(
-  db: Kysely<Database>,
+  db: Db,
   endings: readonly RunEnding[],
   now: number,
 ): Promise<void> {
@@ -188,10 +182,7 @@ export const recordErrorStreaks: ResultConsumer = async ({ clock }, db, { ending
   return null;
 };
 
-export async function forgetLocationStreak(
-  db: Kysely<Database>,
-  { accountId, location }: Place,
-): Promise<void> {
+export async function forgetLocationStreak(db: Db, { accountId, location }: Place): Promise<void> {
   await deleteOwnRows(db, 'location_error_streaks', accountId)
     .where('location', '=', location)
     .execute();
@@ -199,7 +190,7 @@ export async function forgetLocationStreak(
 
 /** By location: streaks of it and of its active checks, including muted ones; of an account, or of one location. */
 export async function errorStreaksByLocation(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location = null }: { accountId: string; location?: string | null },
 ): Promise<Map<string, LocationStreaks>> {
   const rows = await db
@@ -242,7 +233,7 @@ export async function errorStreaksByLocation(
   );
 }
 
-export async function errorStreaksOf(db: Kysely<Database>, place: Place): Promise<LocationStreaks> {
+export async function errorStreaksOf(db: Db, place: Place): Promise<LocationStreaks> {
   const found = await errorStreaksByLocation(db, place);
   return found.get(place.location) ?? { since: null, streaks: [] };
 }

@@ -1,9 +1,8 @@
 /** Begins, stops and ends the escalation of an alert. The caller has locked the check. */
-import type { Kysely, Selectable } from 'kysely';
 import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import { fromJson } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import {
   type AlertFacts,
   alertMail,
@@ -20,14 +19,13 @@ import { fieldsOfPolicy, findPolicy } from './escalation-policies/store.ts';
 import { Mutes } from './mutes.ts';
 import { notifyChannel } from './notify-channel.ts';
 import { type AlertChannel, channelsById } from './subscribed-channels.ts';
-import type { EscalationsTable } from './tables.ts';
 
 interface Outage {
   checkId: string;
   incidentKey: string;
 }
 
-export type EscalationRow = Selectable<EscalationsTable>;
+export type EscalationRow = RowOf<'escalations'>;
 
 /** Who was notified by steps, and is notified of the recovery. */
 export interface Notified {
@@ -39,7 +37,7 @@ const nobody: Notified = { channels: [], people: [] };
 
 /** The record of a step, or of the end of the steps. */
 export async function notePolicy(
-  db: Kysely<Database>,
+  db: Db,
   { id, now }: { id: string; now: number },
   accountId: string,
   facts: AlertFacts,
@@ -70,7 +68,7 @@ export async function notePolicy(
  */
 export async function startEscalation(
   { newId, clock }: Pick<Services, 'newId' | 'clock'>,
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   policyId: string,
   facts: AlertFacts,
@@ -117,7 +115,7 @@ export async function startEscalation(
 /** Runs no further step. Those who were notified get the recovery. */
 export async function stopEscalation(
   { newId }: Pick<Services, 'newId'>,
-  db: Kysely<Database>,
+  db: Db,
   { checkId, incidentKey, now }: Outage & { now: number },
   why: string,
 ): Promise<void> {
@@ -139,7 +137,7 @@ export async function stopEscalation(
 /** Runs no further step of a policy that the check does not have any more. Another one begins. */
 export async function changePolicy(
   services: Pick<Services, 'newId' | 'clock'>,
-  db: Kysely<Database>,
+  db: Db,
   { account_id: accountId, check_id: checkId, ...row }: EscalationRow,
   policyId: string | null,
 ): Promise<void> {
@@ -153,7 +151,7 @@ export async function changePolicy(
 /** After a change of a check or of its group: what escalates follows the policy that it has now. */
 export async function followPolicy(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   { accountId, checkId }: { accountId: string; checkId: string },
 ): Promise<void> {
   const running = await db
@@ -172,10 +170,7 @@ export async function followPolicy(
   }
 }
 
-export async function isEscalated(
-  db: Kysely<Database>,
-  { checkId, incidentKey }: Outage,
-): Promise<boolean> {
+export async function isEscalated(db: Db, { checkId, incidentKey }: Outage): Promise<boolean> {
   const row = await db
     .selectFrom('escalations')
     .select('check_id')
@@ -187,7 +182,7 @@ export async function isEscalated(
 
 /** Removes the escalation of an outage that is over; undefined without one. */
 export function takeEscalation(
-  db: Kysely<Database>,
+  db: Db,
   { checkId, incidentKey }: Outage,
 ): Promise<EscalationRow | undefined> {
   return db
@@ -205,7 +200,7 @@ export interface NotifiedPerson {
 
 /** The people of an account with these addresses. */
 export async function membersWith(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   emails: ReadonlySet<string>,
 ): Promise<NotifiedPerson[]> {
@@ -216,7 +211,7 @@ export async function membersWith(
 /** Adds an alert for channels, people and their devices to the outbox; ids follow from the occasion. */
 export async function notifyAll(
   { publicUrl, secrets, clock }: Pick<Services, 'publicUrl' | 'secrets' | 'clock'>,
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   facts: AlertFacts,
   host: string | null,
@@ -242,7 +237,7 @@ export async function notifyAll(
 /** Says the recovery to those whom steps have notified; `except` get it anyway. */
 export async function endEscalation(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   row: EscalationRow,
   facts: AlertFacts,
   host: string | null,

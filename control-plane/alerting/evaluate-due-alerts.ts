@@ -2,11 +2,10 @@
  * Evaluates alert states when a timer falls due: escalations, reminders, and ticks whose deadline
  * has passed.
  */
-import type { Kysely } from 'kysely';
 import { lockChecks } from '../checks/index.ts';
 import { eachOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { AlertState } from './decide/state.ts';
 import { stepAlert, type AlertEvent } from './decide/step.ts';
@@ -28,13 +27,13 @@ const anyDue = prepareQuery<{ now: number }, { check_id: string }>((db, argument
 
 class Sweep {
   readonly #services: Services;
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #now: number;
   readonly #mutes: Mutes;
   readonly #checks: AlertedChecks;
   isQueued = false;
 
-  constructor(services: Services, db: Kysely<Database>, now: number) {
+  constructor(services: Services, db: Db, now: number) {
     this.#services = services;
     this.#db = db;
     this.#now = now;

@@ -1,7 +1,6 @@
 /** The state of a check without a stored state: whether newer results than the given one exist. */
-import type { Kysely } from 'kysely';
 import { eachIdOf, eachNumberOf } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { initialState, type AlertState } from './decide/state.ts';
 import type { RunVerdict } from '../results/index.ts';
 
@@ -11,7 +10,7 @@ import type { RunVerdict } from '../results/index.ts';
  * with a future instant came from a wrong clock and do not count.
  */
 export async function stateBefore(
-  db: Kysely<Database>,
+  db: Db,
   run: RunVerdict,
   beside: readonly string[],
   now: number,
@@ -41,7 +40,7 @@ export async function stateBefore(
 
 /** The initial state for a tick; complete newer ticks make it outdated. */
 export async function stateBeforeTick(
-  db: Kysely<Database>,
+  db: Db,
   {
     accountId,
     checkId,

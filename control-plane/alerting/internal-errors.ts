@@ -2,9 +2,8 @@
  * Checks with nothing but internal errors. Their results say nothing about their targets and alert
  * nobody.
  */
-import type { Kysely } from 'kysely';
 import { idIn } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { maintenanceBetween } from '../maintenance/index.ts';
 import {
@@ -35,7 +34,7 @@ const otherConditions: ReadonlySet<OutageCode> = new Set([
 
 /** Checks with a conclusive result at the location at or after an instant: of the given ones, or of all. */
 async function concludedSince(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location }: Place,
   checkId: string | null,
   since: number,
@@ -65,7 +64,7 @@ async function concludedSince(
  * others have made theirs. True when there were any.
  */
 async function forgetOutdated(
-  db: Kysely<Database>,
+  db: Db,
   place: Place,
   { code, since, checkIds }: Outage,
   { streaks }: LocationStreaks,
@@ -94,7 +93,7 @@ async function forgetOutdated(
  * Earlier problems may be fixed, and the next run shows it.
  */
 async function standingStreaks(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location }: Place,
   streaks: readonly CheckStreak[],
   checks: readonly WaitingCheck[],
@@ -120,7 +119,7 @@ async function standingStreaks(
 }
 
 /** Deletes streaks of checks that no longer run at the location. */
-async function forgetIdle(db: Kysely<Database>): Promise<void> {
+async function forgetIdle(db: Db): Promise<void> {
   await db
     .deleteFrom('error_streaks')
     .where(({ not, exists, selectFrom }) =>
@@ -156,7 +155,7 @@ async function forgetIdle(db: Kysely<Database>): Promise<void> {
 
 async function findingsAt(
   { clock, reception }: Services,
-  db: Kysely<Database>,
+  db: Db,
   place: Place,
   open: ReadonlySet<OutageCode>,
 ): Promise<Finding[]> {

@@ -1,8 +1,8 @@
 /** Checks that should have results and have none, for any reason; one alert per location. */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { scheduleOf } from '@monitor/shared/domain/frequency.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import {
   checksWaitingIn,
   explainMissingResults,
@@ -32,7 +32,7 @@ interface SilentCheck extends Place {
 }
 
 /** Active checks whose last FINAL result may be too old, with all their locations. */
-async function candidatesOf(db: Kysely<Database>, now: number) {
+async function candidatesOf(db: Db, now: number) {
   return db
     .selectFrom('schedule_periods')
     .innerJoin('checks', 'checks.id', 'schedule_periods.check_id')
@@ -57,7 +57,7 @@ async function candidatesOf(db: Kysely<Database>, now: number) {
 /** The served locations of a check, and the start of the first service. */
 async function servedPlaces(
   { hub }: Services,
-  db: Kysely<Database>,
+  db: Db,
   { accountId, checkId }: { accountId: string; checkId: string },
 ) {
   const rows = await db
@@ -76,7 +76,7 @@ async function servedPlaces(
   );
 }
 
-async function hasRunGoingOn(db: Kysely<Database>, checkId: string, now: number): Promise<boolean> {
+async function hasRunGoingOn(db: Db, checkId: string, now: number): Promise<boolean> {
   const run = await db
     .selectFrom('check_runs')
     .select('id')
@@ -94,7 +94,7 @@ async function hasRunGoingOn(db: Kysely<Database>, checkId: string, now: number)
  */
 async function silentChecks(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
 ): Promise<Record<'silent' | 'excused', SilentCheck[]>> {
   const { clock, reception } = services;
   const now = clock.now();
@@ -124,7 +124,7 @@ async function silentChecks(
 }
 
 /** Whether a check of the location had a result after it was found silent. */
-async function isHeardSince(db: Kysely<Database>, alert: HealthAlert): Promise<boolean> {
+async function isHeardSince(db: Db, alert: HealthAlert): Promise<boolean> {
   const heard = await db
     .selectFrom('check_locations')
     .innerJoin('check_statuses', 'check_statuses.check_id', 'check_locations.check_id')
@@ -139,7 +139,7 @@ async function isHeardSince(db: Kysely<Database>, alert: HealthAlert): Promise<b
 
 async function explain(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   place: Place,
   checkIds: readonly string[],
   since: number,
@@ -170,7 +170,7 @@ const maxExplained = 200;
 
 async function findingsAt(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   place: Place,
   silent: readonly SilentCheck[],
 ): Promise<Finding[]> {

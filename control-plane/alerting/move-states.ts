@@ -1,10 +1,9 @@
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { clampInstants, type Gap, type GapConsumer, shiftOf } from '../reception/index.ts';
 import { afterGap } from './decide/state.ts';
 import { toState } from './state-rows.ts';
 
-async function moveAlerts(db: Kysely<Database>, gap: Gap): Promise<void> {
+async function moveAlerts(db: Db, gap: Gap): Promise<void> {
   const rows = await db
     .selectFrom('alert_states')
     .select(['check_id', 'state_json', 'wake_at'])

@@ -1,15 +1,14 @@
 /** Tells whether checks are in maintenance that pauses or silences them. It remembers accounts without maintenance windows. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Mute } from './decide/rules.ts';
 import { muteOf } from '../maintenance/index.ts';
 
 export class Mutes {
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #now: number;
   readonly #hasWindows = new Map<string, boolean>();
 
-  constructor(db: Kysely<Database>, now: number) {
+  constructor(db: Db, now: number) {
     this.#db = db;
     this.#now = now;
   }

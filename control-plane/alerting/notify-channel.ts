@@ -1,7 +1,6 @@
 /** Adds an alert for one channel: to the outbox, or to the alerts that wait for others of their cause. */
-import type { Kysely } from 'kysely';
 import { oneLine, shorten } from '../core/escape.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import {
   type AlertFacts,
   enqueueAlert,
@@ -26,7 +25,7 @@ function effectOf({ alertType, withdrawn = null, isReminder }: AlertFacts): Aler
  * `sendAlertGroups` decides later what becomes one notification.
  */
 async function joinGroup(
-  db: Kysely<Database>,
+  db: Db,
   channel: AlertChannel,
   facts: AlertFacts,
   host: string | null,
@@ -75,7 +74,7 @@ async function joinGroup(
 }
 
 export async function notifyChannel(
-  db: Kysely<Database>,
+  db: Db,
   channel: AlertChannel,
   facts: AlertFacts,
   host: string | null,

@@ -1,8 +1,7 @@
 /** Records an alert and adds a message for each channel that wants it to the outbox. */
-import type { Kysely } from 'kysely';
 import type { RootCause } from '@monitor/shared/contract/root-cause.ts';
 import { fromFlag } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Addressee } from './decide/channels.ts';
 import { subjectOf } from './decide/decision.ts';
 import type { AlertFacts, RecentRun } from '../notifications/index.ts';
@@ -24,11 +23,7 @@ import type { AlertChannel } from './subscribed-channels.ts';
 const maxRecentRuns = 30;
 
 /** The newest conclusive runs of a check, oldest first. */
-async function recentRuns(
-  db: Kysely<Database>,
-  accountId: string,
-  checkId: string,
-): Promise<RecentRun[]> {
+async function recentRuns(db: Db, accountId: string, checkId: string): Promise<RecentRun[]> {
   const rows = await db
     .selectFrom('check_results')
     .select(['started_at', 'response_time_ms', 'has_failures', 'is_degraded'])
@@ -55,7 +50,7 @@ async function recentRuns(
 /** Why it fails, kept with the error groups of its result. */
 async function causeOf(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   { row, type }: AlertedCheck,
   { resultId, startedAt }: RunVerdict,
   alertId: string,
@@ -102,7 +97,7 @@ export function factsOfCheck(check: AlertedCheck): AlertFacts['check'] {
  */
 export async function raiseAlert(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   check: AlertedCheck,
   alert: RaisedAlert,
 ): Promise<string> {

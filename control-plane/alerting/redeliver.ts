@@ -1,10 +1,9 @@
 /** Test notifications, and notifications that are sent again. */
-import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { fromJson } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { type AlertFacts, enqueueAlert, enqueueForChannel } from '../notifications/index.ts';
 import { findChannel } from './alert-channels/store.ts';
 import { toNotification, type NotificationRow } from './alerts/store.ts';
@@ -33,11 +32,7 @@ export async function enqueueTest(
   });
 }
 
-async function getNotification(
-  db: Kysely<Database>,
-  accountId: string,
-  id: string,
-): Promise<NotificationRow> {
+async function getNotification(db: Db, accountId: string, id: string): Promise<NotificationRow> {
   return ownRows(db, 'alert_notifications', accountId)
     .where('id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('alert notification', id));

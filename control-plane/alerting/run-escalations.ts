@@ -1,10 +1,9 @@
 /** Runs the steps of escalation policies that are due. Without policies, it finds nothing in an empty table. */
-import type { Kysely } from 'kysely';
 import { lockChecks } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { fromJson } from '../db/columns.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { AlertFacts } from '../notifications/index.ts';
 import { normalizeEmail } from '../people/index.ts';
@@ -58,11 +57,11 @@ interface Targets {
 /** The work on one check, under its lock. */
 class CheckSweep {
   readonly #services: Services;
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #now: number;
   readonly #mutes: Mutes;
 
-  constructor(services: Services, db: Kysely<Database>, now: number) {
+  constructor(services: Services, db: Db, now: number) {
     this.#services = services;
     this.#db = db;
     this.#now = now;

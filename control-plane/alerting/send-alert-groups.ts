@@ -1,11 +1,10 @@
 /** Turns waiting alerts of channels that group into notifications. */
-import type { Kysely } from 'kysely';
 import type { RootCause } from '@monitor/shared/contract/root-cause.ts';
 import { fromJson } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
 import { lockKeys } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
 import {
@@ -52,11 +51,11 @@ const dueChannels = prepareQuery<{ now: number }, { id: number }>((db, argument)
 /** The work on one channel, under its lock. */
 class ChannelSweep {
   readonly #services: Services;
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #channelId: number;
   readonly #now: number;
 
-  constructor(services: Services, db: Kysely<Database>, channelId: number) {
+  constructor(services: Services, db: Db, channelId: number) {
     this.#services = services;
     this.#db = db;
     this.#channelId = channelId;

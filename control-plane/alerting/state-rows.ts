@@ -1,10 +1,9 @@
 /** Stored alert states. */
-import type { Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import { eachTextIn, jsonValue } from '../db/expressions.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { initialState, isIdle, type AlertState } from './decide/state.ts';
 
 interface StateArguments {
@@ -56,7 +55,7 @@ const statesOf = prepareQuery<{ checkIds: string }, { check_id: string; state_js
 
 /** The stored states of these checks. */
 export async function readStates(
-  db: Kysely<Database>,
+  db: Db,
   checkIds: readonly string[],
 ): Promise<Map<string, AlertState>> {
   const rows = await statesOf.run(db, { checkIds: JSON.stringify(checkIds) });
@@ -64,7 +63,7 @@ export async function readStates(
 }
 
 export async function writeState(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, checkId, now }: { accountId: string; checkId: string; now: number },
   state: AlertState,
   wakeAt: number | null,
@@ -84,16 +83,12 @@ export async function writeState(
 }
 
 /** Deletes the state of a check: a deactivated check neither alerts nor recovers. */
-export async function forgetState(db: Kysely<Database>, checkId: string): Promise<void> {
+export async function forgetState(db: Db, checkId: string): Promise<void> {
   await remove.run(db, { checkId });
 }
 
 /** Has what the alerts of an account hold looked at again: a maintenance was changed, or selects other checks. */
-export async function lookAtHolds(
-  db: Kysely<Database>,
-  accountId: string,
-  now: number,
-): Promise<void> {
+export async function lookAtHolds(db: Db, accountId: string, now: number): Promise<void> {
   await updateOwnRows(db, 'alert_states', accountId)
     .set({ wake_at: now })
     .where('wake_at', '>', now)
@@ -102,7 +97,7 @@ export async function lookAtHolds(
 }
 
 /** Has the state of a check evaluated again at once, where it has one. */
-export async function wakeState(db: Kysely<Database>, checkId: string, now: number): Promise<void> {
+export async function wakeState(db: Db, checkId: string, now: number): Promise<void> {
   await db
     .updateTable('alert_states')
     .set({ wake_at: now })

@@ -1,9 +1,8 @@
 /** The alert channels of a check, subscribed by itself or by its group; each channel once. */
-import type { Kysely } from 'kysely';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { eachNumberOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { WatchingChannel } from './decide/certificate.ts';
 import type { SubscribedChannel } from './decide/channels.ts';
 import type { Grouping } from './decide/group-alerts.ts';
@@ -76,7 +75,7 @@ const channelsOf = prepareQuery<{ accountId: string; checkId: string; groupId: n
 const noGroup = -1;
 
 export async function subscribedChannels(
-  db: Kysely<Database>,
+  db: Db,
   check: { account_id: string; id: string; group_id: number | null },
 ): Promise<AlertChannel[]> {
   const rows = await channelsOf.run(db, {
@@ -89,7 +88,7 @@ export async function subscribedChannels(
 
 /** These channels of an account, as far as they exist, whatever they subscribe to. */
 export async function channelsById(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   ids: readonly number[],
 ): Promise<AlertChannel[]> {

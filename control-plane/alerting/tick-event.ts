@@ -1,5 +1,4 @@
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { AlertState } from './decide/state.ts';
 import type { TickEvent } from './decide/step.ts';
 import type { Services } from '../core/services.ts';
@@ -12,7 +11,7 @@ const minWaitMs = 60_000;
 
 interface TickSources {
   services: Services;
-  db: Kysely<Database>;
+  db: Db;
   mutes: Mutes;
 }
 

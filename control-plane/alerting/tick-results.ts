@@ -1,8 +1,7 @@
 /** What the locations of a parallel check have reported for a tick. */
-import type { Kysely } from 'kysely';
 import { prepareQuery } from '../db/prepared.ts';
 import { dayAt, daysOf, isOfDays, isOfSameDay } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { LocationResult, Outcome } from './decide/tick.ts';
 
 interface Row {
@@ -52,7 +51,7 @@ export function outcomeOf(result: {
 }
 
 export async function readTick(
-  db: Kysely<Database>,
+  db: Db,
   tick: { accountId: string; checkId: string; scheduledFor: number },
 ): Promise<LocationResult[]> {
   const rows = await finalsOfTick.run(db, {

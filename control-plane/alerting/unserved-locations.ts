@@ -1,6 +1,5 @@
 /** Locations whose checks wait for an agent: one alert per location, not per check. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { channelsToNotify, checksWaitingIn, type WaitingCheck } from '../scheduling/index.ts';
 import { privateLocationName } from '../checks/index.ts';
@@ -14,7 +13,7 @@ import {
 import { neverServedForMs, unservedForMs, waitingSince } from './decide/unserved.ts';
 
 /** Locations of all accounts with checks and without a recorded agent. */
-async function candidatesOf(db: Kysely<Database>): Promise<Place[]> {
+async function candidatesOf(db: Db): Promise<Place[]> {
   return db
     .selectFrom('check_locations')
     .leftJoin('location_states', (join) =>
@@ -36,7 +35,7 @@ async function candidatesOf(db: Kysely<Database>): Promise<Place[]> {
 /** Checks of a location without any served location; each is listed in its first location. */
 async function checksNowhere(
   { hub }: Services,
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location }: Place,
   checks: readonly WaitingCheck[],
 ): Promise<WaitingCheck[]> {
@@ -54,11 +53,7 @@ async function checksNowhere(
   });
 }
 
-async function findingsAt(
-  services: Services,
-  db: Kysely<Database>,
-  place: Place,
-): Promise<Finding[]> {
+async function findingsAt(services: Services, db: Db, place: Place): Promise<Finding[]> {
   const { hub, reception } = services;
   const { accountId, location } = place;
   const presence = await db

@@ -1,6 +1,5 @@
 /** Closes open alerts of a check that was deactivated or deleted. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { addresseesOf } from './decide/channels.ts';
 import { alertTypeOf } from './decide/decision.ts';
 import { explainReason } from './decide/explain.ts';
@@ -23,7 +22,7 @@ type Withdrawal = 'deactivated' | 'deleted';
 /** Notifies the channels that were notified of the problem and take recoveries. */
 async function withdraw(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   check: AlertedCheck,
   { since }: AlertState,
   { key, kind, told: notified }: OpenAlert,
@@ -92,7 +91,7 @@ async function withdraw(
  */
 async function withdrawAlerts(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   { accountId, checkId }: { accountId: string; checkId: string },
   withdrawn: Withdrawal,
 ): Promise<boolean> {
@@ -111,7 +110,7 @@ async function withdrawAlerts(
 
 const withdrawFor =
   (withdrawn: Withdrawal) =>
-  async (services: Services, db: Kysely<Database>, { row }: SavedCheck): Promise<AfterCommit> => {
+  async (services: Services, db: Db, { row }: SavedCheck): Promise<AfterCommit> => {
     const check = { accountId: row.account_id, checkId: row.id };
     const isQueued = await withdrawAlerts(services, db, check, withdrawn);
     await forgetState(db, row.id);

@@ -1,9 +1,8 @@
 /** The checks that analytics answers list. */
-import type { Kysely, Selectable } from 'kysely';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 
 export interface AnalysedCheck {
   id: string;
@@ -17,7 +16,7 @@ export interface AnalysedCheck {
   createdAt: number;
 }
 
-function toAnalysed(row: Selectable<Database['checks']>): AnalysedCheck {
+function toAnalysed(row: RowOf<'checks'>): AnalysedCheck {
   const { muted, tags } = fromJson<{ muted: boolean; tags: string[] }>(row.body_json);
   return {
     id: row.id,
@@ -41,7 +40,7 @@ export interface CheckFilter {
 
 /** The checks of an account that match, by name. */
 export async function listAnalysedChecks(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { ids, tags, activated }: CheckFilter = {},
 ): Promise<AnalysedCheck[]> {

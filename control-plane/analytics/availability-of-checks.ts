@@ -1,9 +1,8 @@
 /** The availability of checks as reports have it, for pages that show it. */
-import type { Kysely } from 'kysely';
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { maxResultsPerCheck } from '@monitor/shared/contract/analytics.ts';
 import type { Window } from '../core/decide/results-window.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { availabilityWithin, readHeartbeatTimes } from '../heartbeats/index.ts';
 import { plannedBetween } from '../maintenance/index.ts';
 import { listAnalysedChecks } from './analysed-checks.ts';
@@ -20,7 +19,7 @@ export interface Availability {
 
 /** By check, for each of these ranges, without what was planned. */
 export async function availabilityOfChecks(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   ids: readonly string[],
   ranges: readonly Window[],

@@ -7,13 +7,12 @@ import {
 } from '@monitor/shared/contract/check-event.ts';
 import { auditRoutes } from '@monitor/shared/contract/audit-log.ts';
 import { includesRole, roleOf } from '@monitor/shared/contract/route.ts';
-import type { Kysely } from 'kysely';
 import { type Changed, changesBetween, deploymentsBetween } from '../audit/index.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { windowOf } from '../core/query-window.ts';
 import type { Services } from '../core/services.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { notFound } from '../errors/api-error.ts';
 import type { Handlers } from '../http/handlers.ts';
 import { incidentsBetween } from '../incidents/index.ts';
@@ -26,7 +25,7 @@ interface StoredCheck {
 }
 
 /** The project that a check belongs to, with its name there. */
-function projectOf(db: Kysely<Database>, accountId: string, checkId: string) {
+function projectOf(db: Db, accountId: string, checkId: string) {
   return db
     .selectFrom('project_resources')
     .innerJoin('projects', 'projects.id', 'project_resources.project_id')
@@ -38,7 +37,7 @@ function projectOf(db: Kysely<Database>, accountId: string, checkId: string) {
 }
 
 async function eventsOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { id: checkId, group_id: groupId, body_json: body }: StoredCheck,
   { from, to }: Window,

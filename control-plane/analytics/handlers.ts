@@ -9,14 +9,13 @@ import {
   type AnalyticsRoute,
   type analyticsRoutes,
 } from '@monitor/shared/contract/analytics.ts';
-import type { Kysely } from 'kysely';
 import { isOfTests } from '@monitor/shared/contract/checks/metric.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { analyticsOf, metricsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
 import { invalidQuery, notFound } from '../errors/api-error.ts';
 import { fromJson, toTimestamp } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { aggregate, analyticsWindow, seriesOf, type Series } from './decide/analytics.ts';
 import { csvOf } from '../core/decide/csv.ts';
 import type { Window } from '../core/decide/results-window.ts';
@@ -185,7 +184,7 @@ export function analyticsTypeBindings(services: Services): BoundRoute[] {
 }
 
 /** What the project of a check was deployed from, the newest first. */
-async function commitsOf(db: Kysely<Database>, accountId: string, checkId: string) {
+async function commitsOf(db: Db, accountId: string, checkId: string) {
   const rows = await db
     .selectFrom('project_resources')
     .innerJoin('project_commits', 'project_commits.project_id', 'project_resources.project_id')

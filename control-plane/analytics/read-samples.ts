@@ -1,13 +1,13 @@
 /** Reads single results of a check for analytics. */
 import { scheduler } from 'node:timers/promises';
-import type { Compilable, Kysely, Selectable, SelectQueryBuilder } from 'kysely';
+import type { Compilable, SelectQueryBuilder } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import { isOfTests } from '@monitor/shared/contract/checks/metric.ts';
 import { decodeJoinedPayload, fromFlag, fromJson } from '../db/columns.ts';
 import { absent, eachNumberIn, heartbeatStates, isOneOf, unindexed } from '../db/expressions.ts';
 import { prepareQuery, type PreparedQuery } from '../db/prepared.ts';
 import { isOfDays, isOfWindow } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Database, Db, RowOf } from '../db/tables.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { joinPayloads, payloadColumn } from '../results/index.ts';
 import { needsPayload, samplesOf, type Sample } from './decide/samples.ts';
@@ -30,7 +30,7 @@ export interface SampleRequest {
 }
 
 interface Row extends Pick<
-  Selectable<Database['check_results']>,
+  RowOf<'check_results'>,
   | 'seq'
   | 'started_at'
   | 'result_type'
@@ -85,11 +85,7 @@ interface Extras {
 type Results = SelectQueryBuilder<Database, 'check_results', object>;
 
 /** The FINAL results and attempts of a query, with the optional parts. */
-function countable(
-  db: Kysely<Database>,
-  results: Results,
-  { withPayload, withStates }: Extras,
-): Compilable<Row> {
+function countable(db: Db, results: Results, { withPayload, withStates }: Extras): Compilable<Row> {
   const states = withStates ? heartbeatStates() : absent<string>();
   const rows = (withPayload ? joinPayloads(db, results) : results)
     .select(columns)
@@ -213,7 +209,7 @@ interface Read {
 
 /** The results of one check as samples, newest first; with `among` only results with these numbers. */
 export async function readSamples(
-  db: Kysely<Database>,
+  db: Db,
   request: SampleRequest,
   among?: ReadonlySet<number>,
 ): Promise<Read> {
@@ -253,7 +249,7 @@ export interface WaitingSamples {
 
 /** Like `readSamples`, but only these results. */
 export async function readSamplesAmong(
-  db: Kysely<Database>,
+  db: Db,
   request: SampleRequest,
   { seqs, days }: WaitingSamples,
 ): Promise<Read> {

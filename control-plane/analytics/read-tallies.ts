@@ -3,7 +3,6 @@
  * edges of the window and for results that wait to be rolled up. Sums and what waits are read
  * in one snapshot, so nothing is counted twice or left out while results are rolled up.
  */
-import type { Kysely } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { isOfTests } from '@monitor/shared/contract/checks/metric.ts';
@@ -12,7 +11,7 @@ import { prepareQuery } from '../db/prepared.ts';
 import { isOfDays } from '../db/run-days.ts';
 import { shardOf } from '../db/shard.ts';
 import { inSnapshot } from '../db/snapshot.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { waitingOfShard } from '../results/index.ts';
 import { dayMs, dayOf, hasOutcome, hasPages, hourOf } from './decide/roll-ups/cell.ts';
 import { fineFrom, placeHours, rangesOf, spanOfDay, withoutDays } from './decide/roll-ups/plan.ts';
@@ -99,7 +98,7 @@ export interface Snapshot {
 
 /** Hours with attempts that are summed up as such and became FINAL. */
 async function uncertainHours(
-  db: Kysely<Database>,
+  db: Db,
   { checkId, spans }: SumsRequest,
   promoted: readonly number[],
   days: string,
@@ -125,7 +124,7 @@ interface Shared {
   waitingBeside: (checkId: string) => Promise<WaitingOfShard>;
 }
 
-async function readShared(db: Kysely<Database>): Promise<Shared> {
+async function readShared(db: Db): Promise<Shared> {
   const [progress] = await rawFromNow.run(db, {});
   if (progress === undefined) throw new Error('since when results are kept is not known');
   const known = new Map<number, WaitingOfShard>();
@@ -141,7 +140,7 @@ async function readShared(db: Kysely<Database>): Promise<Shared> {
 }
 
 async function readSums(
-  db: Kysely<Database>,
+  db: Db,
   request: SumsRequest,
   { rawFrom, waitingBeside }: Shared,
 ): Promise<Snapshot> {
@@ -246,10 +245,7 @@ export interface Tallies {
 }
 
 /** The sums of several checks in one snapshot, in the order of the requests. */
-export function readSnapshots(
-  db: Kysely<Database>,
-  requests: readonly SumsRequest[],
-): Promise<Snapshot[]> {
+export function readSnapshots(db: Db, requests: readonly SumsRequest[]): Promise<Snapshot[]> {
   return inSnapshot(db, async (unit) => {
     const shared = await readShared(unit);
     const snapshots: Snapshot[] = [];
@@ -260,7 +256,7 @@ export function readSnapshots(
 
 /** Adds up the results of one check by span and group, in a snapshot of its own unless one is given. */
 export async function readTallies(
-  db: Kysely<Database>,
+  db: Db,
   request: TallyRequest,
   given?: Snapshot,
 ): Promise<Tallies> {

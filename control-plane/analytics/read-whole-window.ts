@@ -1,7 +1,6 @@
 /** Tallies of a window with the availability of reports: for heartbeats the share of time, not of pings. */
-import type { Kysely } from 'kysely';
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { availabilityWithin, readHeartbeatTimes } from '../heartbeats/index.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { wholeWindow } from './decide/roll-ups/spans.ts';
@@ -15,7 +14,7 @@ type Found = Awaited<ReturnType<typeof readTallies>>;
  * filter on ping states, the availability is the share of pings, as for other checks.
  */
 export async function readWholeWindow(
-  db: Kysely<Database>,
+  db: Db,
   { window, ...request }: Omit<TallyRequest, 'spans'> & { window: Window },
   now: number,
 ): Promise<Found> {

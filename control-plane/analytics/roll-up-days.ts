@@ -1,8 +1,7 @@
 /** Sums up the hours of past days once more, so that a month is thirty rows instead of 720. */
-import type { Kysely } from 'kysely';
 import { lockRows } from '../db/lock.ts';
 import { deleteOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { inRepeatableTransaction } from '../db/unit.ts';
 import { dayMs } from './decide/roll-ups/cell.ts';
 import { pack, unpackInto, type Distributions } from './decide/roll-ups/packing.ts';
@@ -15,7 +14,7 @@ function sumOf(rows: readonly HourRow[], field: 'finals' | 'failures' | 'degrade
   return rows.reduce((sum, row) => sum + row[field], 0);
 }
 
-async function sumUpDay(db: Kysely<Database>, checkId: string, day: number): Promise<void> {
+async function sumUpDay(db: Db, checkId: string, day: number): Promise<void> {
   await deleteDays(db, [{ check_id: checkId, starts_at: day }]);
   const hours = await hoursOfDay.run(db, { checkId, from: day, to: day + dayMs });
   const cells = Map.groupBy(hours, ({ location, part, outcome }) =>

@@ -1,23 +1,22 @@
 /** The statements of the roll-up. They are compiled once, because every result passes here. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import { decodeJoinedPayload, fromFlag } from '../db/columns.ts';
 import { eachNumberIn, heartbeatStates, isOneOf } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
 import { isOfDays } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
-import type { RollUpsTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { isOfPresentCheck, joinPayloads, payloadColumn, type Occasion } from '../results/index.ts';
 import { checkTypes, isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
 import { isPayloadRolledUp, type RolledResult } from './decide/roll-ups/cell.ts';
 
-type RollUpRow = Selectable<RollUpsTable>;
+type RollUpRow = RowOf<'roll_ups'>;
 
 /** The columns of a result that are rolled up. */
 interface ResultRow extends Pick<
-  Selectable<Database['check_results']>,
+  RowOf<'check_results'>,
   | 'seq'
   | 'account_id'
   | 'check_id'
@@ -113,7 +112,7 @@ const sameCell = [
 
 /** The stored hours of cells. */
 export async function findHours(
-  db: Kysely<Database>,
+  db: Db,
   cells: readonly Pick<NewRollUp, 'check_id' | 'starts_at' | 'location' | 'part' | 'outcome'>[],
 ): Promise<RollUpRow[]> {
   const given = rowsOf(
@@ -158,7 +157,7 @@ export interface CheckDay {
   starts_at: number;
 }
 
-export async function deleteDays(db: Kysely<Database>, days: readonly CheckDay[]): Promise<void> {
+export async function deleteDays(db: Db, days: readonly CheckDay[]): Promise<void> {
   if (days.length === 0) return;
   const given = rowsOf({ check_id: 'text', starts_at: 'int' }, days);
   await db
@@ -181,7 +180,7 @@ export const noteDays = prepareInserts(
 );
 
 /** Sets the instant from which all single results are still stored; it never goes back. */
-export async function setRawFrom(db: Kysely<Database>, instant: number): Promise<void> {
+export async function setRawFrom(db: Db, instant: number): Promise<void> {
   await db
     .updateTable('roll_up_progress')
     .set({ raw_from: instant })

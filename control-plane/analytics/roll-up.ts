@@ -5,11 +5,10 @@
  * of it, waits for no disk, and leaves it to others for three times as long. So a database with years of
  * results catches up in the background.
  */
-import type { Kysely } from 'kysely';
 import { engineOf } from '../db/engine.ts';
 import { tryLockKeys } from '../db/lock.ts';
 import { shards } from '../db/shard.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { inRepeatableTransaction } from '../db/unit.ts';
 import { Cells, dayMs, dayOf, type Cell } from './decide/roll-ups/cell.ts';
 import { pack, unpackInto, type Distributions } from './decide/roll-ups/packing.ts';
@@ -88,7 +87,7 @@ function added(known: Hour, row: Omit<Hour, 'id' | 'metrics'>, cell: Cell): Omit
 }
 
 /** Adds cells to their hours, and notes the days to be summed up anew. */
-async function addToHours(db: Kysely<Database>, cells: Cells, now: number): Promise<void> {
+async function addToHours(db: Db, cells: Cells, now: number): Promise<void> {
   const rows = [...cells].map((cell) => ({ cell, row: toRow(cell) }));
   if (rows.length === 0) return;
   const known = new Map(

@@ -10,13 +10,12 @@
  * with the database.
  */
 import { Router, type Response } from 'express';
-import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { KeyStore } from '../accounts/index.ts';
 import type { Bus } from '../core/bus.ts';
 import { sha256Hex } from '../core/keys.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { ApiError, badToken } from '../errors/api-error.ts';
 import type { ConsoleCookie } from '../http/console-cookie.ts';
 import { maintenanceHeld } from '../maintenance/index.ts';
@@ -62,7 +61,7 @@ interface Watched {
 }
 
 interface EventParts {
-  db: Kysely<Database>;
+  db: Db;
   clock: Clock;
   bus: Bus;
   hub: Pick<LocationHub, 'served'>;

@@ -6,10 +6,10 @@
  * keeps the process ready: pages can be read, and agents keep what is refused.
  */
 import { Router, type Response } from 'express';
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { engineOf } from '../db/engine.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Reception } from '../reception/index.ts';
 import type { Replicas } from '../replicas/index.ts';
 
@@ -34,7 +34,7 @@ const toleratedMs = 10_000;
 
 /** Serves the health probes. `warning` gives the text of the present problem, or null. */
 export function serveHealth(
-  db: Kysely<Database>,
+  db: Db,
   clock: Clock,
   { reception, replicas }: { reception: Reception; replicas: Pick<Replicas, 'answeredAt'> },
   warning: () => string | null,

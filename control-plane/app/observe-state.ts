@@ -1,16 +1,15 @@
 /** Gauges about the stored state; they are computed at a scrape. */
 import { stat } from 'node:fs/promises';
 import { Gauge, type Registry } from 'prom-client';
-import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { standsOf, type LocationHub } from '../scheduling/index.ts';
 
 /** Several scrapers within this time cause one read. */
 const readAgainAfterMs = 2_000;
 
 export interface StateParts {
-  db: Kysely<Database>;
+  db: Db;
   hub: LocationHub;
   clock: Clock;
   databaseFile: string;

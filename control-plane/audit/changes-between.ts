@@ -1,9 +1,8 @@
-import type { Kysely } from 'kysely';
 import type { Window } from '../core/decide/results-window.ts';
 import { fromJson } from '../db/columns.ts';
 import { jsonListContains, jsonValue } from '../db/expressions.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 export interface Changed {
   id: string;
@@ -15,7 +14,7 @@ export interface Changed {
 
 type Resource = Record<'type' | 'id', string>;
 
-const doneTo = (db: Kysely<Database>, accountId: string, { type, id }: Resource, window: Window) =>
+const doneTo = (db: Db, accountId: string, { type, id }: Resource, window: Window) =>
   ownRows(db, 'audit_log', accountId)
     .where('resource_type', '=', type)
     .where('resource_id', '=', id)
@@ -26,7 +25,7 @@ const doneTo = (db: Kysely<Database>, accountId: string, { type, id }: Resource,
 
 /** The newest changes of each entry within a window; that they were made or deleted is none. */
 export async function changesBetween(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   resources: readonly Resource[],
   { limit, ...window }: Window & { limit: number },
@@ -49,7 +48,7 @@ export async function changesBetween(
 
 /** The newest deployments of a project that made or changed one of its resources. */
 export async function deploymentsBetween(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { project, resource }: Record<'project' | 'resource', string>,
   { limit, ...window }: Window & { limit: number },

@@ -1,11 +1,11 @@
 /** Reads the audit log of an account. */
-import { type Kysely, type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { auditRoutes } from '@monitor/shared/contract/audit-log.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { ownRows } from '../db/own-rows.ts';
 
-export type AuditRow = Selectable<Database['audit_log']>;
+export type AuditRow = RowOf<'audit_log'>;
 type Filters = Omit<z.output<typeof auditRoutes.exportAuditLog.query>, 'format'>;
 
 const searched = ['actor_name', 'operation', 'resource_name', 'resource_id', 'address'] as const;
@@ -17,7 +17,7 @@ function pattern(text: string): string {
 
 /** At most `limit` entries before or after one of them, by `seq`. */
 export function readAuditLog(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   filters: Filters,
   page: { limit: number; order: 'asc' | 'desc'; beyond?: number | undefined },
@@ -46,11 +46,7 @@ export function readAuditLog(
 }
 
 /** Deletes at most `limit` entries from before an instant; gives how many. */
-export async function deleteAuditBefore(
-  db: Kysely<Database>,
-  before: number,
-  limit: number,
-): Promise<number> {
+export async function deleteAuditBefore(db: Db, before: number, limit: number): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('audit_log')
     .where('seq', 'in', (old) =>

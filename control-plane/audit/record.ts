@@ -1,5 +1,4 @@
 /** Writes the audit log. */
-import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { oneLine, shorten } from '../core/escape.ts';
@@ -7,14 +6,14 @@ import type { KeyHolder } from '../http/authenticate.ts';
 import type { Commits } from '../db/after-commit.ts';
 import { databaseFailure } from '../db/failure.ts';
 import { prepareInserts } from '../db/insert-many.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { AuditLogTable } from './tables.ts';
 import { changesOf } from './decide/changes.ts';
 
 const maxNameLength = 300;
 
 export interface AuditDeps {
-  db: Kysely<Database>;
+  db: Db;
   clock: Clock;
   newId: () => string;
 }
@@ -41,11 +40,7 @@ export interface AuditRecord {
 }
 
 /** Their name at this time: they may be renamed or deleted later. */
-export async function nameOfActor(
-  db: Kysely<Database>,
-  actor: AuditActor,
-  now: number,
-): Promise<string> {
+export async function nameOfActor(db: Db, actor: AuditActor, now: number): Promise<string> {
   switch (actor.kind) {
     case 'PERSON': {
       const row = await db

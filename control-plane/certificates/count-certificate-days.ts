@@ -1,7 +1,6 @@
 /** The remaining days of the certificate of a check, in the status of the check. */
-import type { Kysely } from 'kysely';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import { certificateInForce, daysUntil, nextDayAt } from './decide/certificate-expiry.ts';
 import {
@@ -32,7 +31,7 @@ interface Counted {
  */
 async function countDays(
   { clock, statuses }: Services,
-  db: Kysely<Database>,
+  db: Db,
   { accountId, checkId }: CheckOfAccount,
 ): Promise<Counted | null> {
   const now = clock.now();
@@ -79,7 +78,7 @@ async function countDays(
  */
 export async function settleCertificate(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   check: CheckOfAccount,
   alert: typeof alertOnCertificate = alertOnCertificate,
 ): Promise<boolean> {
@@ -92,7 +91,7 @@ export async function settleCertificate(
 /** Deletes the certificates of the previous server after a check or its group has changed. */
 async function dropOutdatedCertificates(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   { row, effective }: ChangedCheck,
 ): Promise<void> {
   const check = { accountId: row.account_id, checkId: row.id };

@@ -1,5 +1,4 @@
 /** Subscriptions of checks and groups to alert channels. */
-import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { alertChannels } from '@monitor/shared/contract/check.ts';
 import { invalidField } from '../errors/api-error.ts';
@@ -7,7 +6,7 @@ import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
 import { deleteOwnRows } from '../db/own-rows.ts';
 import { eachTextIn } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 
 export interface Subscription {
@@ -24,7 +23,7 @@ const channelsOfAccount = prepareQuery<{ accountId: string }, { id: number }>((d
 
 /** Refuses channels that the account does not have. */
 export async function checkChannels(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   subscriptions: readonly Subscription[],
 ): Promise<void> {
@@ -46,7 +45,7 @@ export async function checkChannels(
  * `autoAssignAlerts`.
  */
 export async function initialSubscriptions(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   asked: readonly Subscription[],
   autoAssignAlerts: boolean,
@@ -75,17 +74,13 @@ const subscribe = prepareQuery<{ accountId: string; checkId: string }>((db, argu
 );
 
 /** Subscribes a new check to all channels. */
-export async function subscribeToAll(
-  db: Kysely<Database>,
-  accountId: string,
-  checkId: string,
-): Promise<void> {
+export async function subscribeToAll(db: Db, accountId: string, checkId: string): Promise<void> {
   await subscribe.run(db, { accountId, checkId });
 }
 
 /** Replaces the subscriptions of one check or group. */
 export async function writeSubscriptions(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   subscriber: Subscriber,
   subscriptions: readonly Subscription[],
@@ -119,7 +114,7 @@ export async function writeSubscriptions(
 
 /** The subscriptions of groups, by group. */
 export async function subscriptionsOfGroups(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   groupIds: readonly number[],
 ): Promise<Map<number, Subscription[]>> {
@@ -212,7 +207,7 @@ export async function channelsOfChecks(
 
 /** Ends the subscription of one check or group to a channel. */
 export async function dropSubscription(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   {
     channelId,
@@ -228,7 +223,7 @@ export async function dropSubscription(
 
 /** Writes the subscription of one check or group to a channel; an earlier one is replaced. */
 export async function writeSubscription(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   channelId: number,
   {
@@ -252,7 +247,7 @@ export async function writeSubscription(
 
 /** Deletes the subscriptions to a channel. */
 export async function dropSubscriptionsOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   channelId: number,
 ): Promise<void> {

@@ -3,7 +3,6 @@
  * merged and decrypted, ids are replaced with scripts and snippets, and certificates and runtime
  * are chosen. An agent has nothing to look up.
  */
-import type { Kysely, Selectable } from 'kysely';
 import type {
   AssignedCertificate,
   AssignedCheck,
@@ -22,8 +21,7 @@ import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
 import { fromFlag } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
-import type { ClientCertificatesTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { isEncryptedVariable, mapCredentials } from '../core/decide/credentials.ts';
 import { assembledWork, type AccountWork } from './decide/assembled-work.ts';
 import { accountSettingsOf } from '../accounts/index.ts';
@@ -37,15 +35,12 @@ import { learnedScriptsOf } from './learned-scripts.ts';
 interface Inheritance extends AccountWork {
   detectSecrets: boolean;
   groups: ReadonlyMap<number, GroupRow>;
-  certificates: Selectable<ClientCertificatesTable>[];
+  certificates: RowOf<'client_certificates'>[];
   learned: ReadonlyMap<string, LearnedScript>;
 }
 
 /** Variables of the account; secret ones are still encrypted. */
-export async function accountVariables(
-  db: Kysely<Database>,
-  accountId: string,
-): Promise<EnvironmentVariable[]> {
+export async function accountVariables(db: Db, accountId: string): Promise<EnvironmentVariable[]> {
   const rows = await ownRows(db, 'variables', accountId).orderBy('key').execute();
   return rows.map(({ key, value, locked, secret }) => ({
     key,

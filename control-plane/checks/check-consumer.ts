@@ -2,10 +2,9 @@
  * What other modules do when a check is created, changed or deleted, in the same transaction.
  * `compose.ts` registers the consumers; they are called in that order.
  */
-import type { Kysely } from 'kysely';
 import type { AfterCommit } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { CheckFields, CheckRow } from './store.ts';
 
 export interface SavedCheck {
@@ -24,7 +23,7 @@ export interface ChangedCheck extends SavedCheck {
   before: CheckFields;
 }
 
-type Consume<C> = (services: Services, db: Kysely<Database>, check: C) => Promise<AfterCommit>;
+type Consume<C> = (services: Services, db: Db, check: C) => Promise<AfterCommit>;
 
 export interface CheckConsumer {
   created?: Consume<CreatedCheck>;
@@ -44,7 +43,7 @@ export function isDeactivated({ before, effective }: ChangedCheck): boolean {
 /** Calls every consumer. The returned functions must run after the commit. */
 export async function publishCheck<O extends Occasion>(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   occasion: O,
   check: CheckOf<O>,
 ): Promise<AfterCommit[]> {

@@ -2,14 +2,13 @@
  * Refuses references to objects that the account does not have. The objects stay until the
  * transaction ends.
  */
-import type { Kysely } from 'kysely';
 import type { ClientCertificateChoice } from '@monitor/shared/contract/checks/check-type.ts';
 import { hasEscalationPolicy } from '../accounts/index.ts';
 import { invalidField } from '../errors/api-error.ts';
 import { eachOf, jsonFlag, jsonValue, withJsonText } from '../db/expressions.ts';
 import { keepRows } from '../db/lock.ts';
 import { ownRows, updateOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { lockChecks } from './lock-checks.ts';
 
 interface References {
@@ -21,7 +20,7 @@ interface References {
 }
 
 async function checkPrivateLocations(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   slugs: readonly string[],
 ): Promise<void> {
@@ -38,12 +37,7 @@ async function checkPrivateLocations(
   }
 }
 
-async function checkSnippet(
-  db: Kysely<Database>,
-  accountId: string,
-  field: string,
-  id: number,
-): Promise<void> {
+async function checkSnippet(db: Db, accountId: string, field: string, id: number): Promise<void> {
   await keepRows(
     db.selectFrom('snippets').select('id').where('account_id', '=', accountId).where('id', '=', id),
   ).executeTakeFirstOrThrow(() => invalidField(field, `has no snippet ${id}`));
@@ -51,7 +45,7 @@ async function checkSnippet(
 
 /** Refuses a client certificate that a check names and the account does not have. */
 export async function requireClientCertificate(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   choice: ClientCertificateChoice,
 ): Promise<void> {
@@ -77,11 +71,7 @@ export function noteHeld(users: readonly { is_trial?: number }[]): string {
 const policyInBody = () => jsonValue<string>('body_json', '$.alertSettings.escalationPolicyId');
 
 /** The checks and groups that name one of these escalation policies. A trial is gone soon. */
-export async function usersOfPolicies(
-  db: Kysely<Database>,
-  accountId: string,
-  ids: readonly string[],
-) {
+export async function usersOfPolicies(db: Db, accountId: string, ids: readonly string[]) {
   const groups = db
     .selectFrom('check_groups')
     .select(['id', 'name', policyInBody().as('policyId')])
@@ -100,7 +90,7 @@ export async function usersOfPolicies(
 
 /** Gives an escalation policy to all checks and groups that do not alert by the settings of the account. */
 export async function givePolicyToAll(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, policyId, now }: { accountId: string; policyId: string; now: number },
 ): Promise<void> {
   const checks = await ownRows(db, 'checks', accountId).clearSelect().select('id').execute();
@@ -122,7 +112,7 @@ export async function givePolicyToAll(
 
 /** Throws 400 for the first field with an unknown reference. */
 export async function checkReferences(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   fields: References,
 ): Promise<void> {

@@ -2,14 +2,13 @@
  * Removes references to a deleted object, so that the next change of the referring object does not
  * fail.
  */
-import type { Kysely } from 'kysely';
 import { jsonValue, withJsonText } from '../db/expressions.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 /** Checks and groups lose their reference to the snippet. */
 export async function dropSnippetReferences(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   snippetId: number,
 ): Promise<void> {
@@ -27,7 +26,7 @@ export async function dropSnippetReferences(
 
 /** Checks stop opening incidents on the service. */
 export async function dropServiceReferences(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   serviceId: string,
 ): Promise<void> {

@@ -1,8 +1,7 @@
 /** Effective checks: the fields of checks with their groups applied. */
-import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../errors/api-error.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { applyGroup } from './decide/group-settings.ts';
 import { presentChannelConfig } from '../core/decide/hidden-values.ts';
@@ -30,7 +29,7 @@ export function effectiveFields(row: CheckRow, group: GroupRow | undefined): Che
 }
 
 /** The group of a check. */
-export async function groupOf(db: Kysely<Database>, row: CheckRow): Promise<GroupRow | undefined> {
+export async function groupOf(db: Db, row: CheckRow): Promise<GroupRow | undefined> {
   if (row.group_id === null) return inlinedGroupOf(row);
   return findGroup(db, row.account_id, row.group_id);
 }
@@ -45,7 +44,7 @@ export function groupAmong(
 
 /** The groups of these checks. */
 export async function groupsOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   rows: readonly Pick<CheckRow, 'group_id'>[],
 ): Promise<ReadonlyMap<number, GroupRow>> {

@@ -1,6 +1,5 @@
 /** Notifies agents when settings changed that checks inherit from their account. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { raiseEnvironmentRevision } from '../accounts/index.ts';
 import type { Services } from '../core/services.ts';
 
@@ -8,7 +7,7 @@ import type { Services } from '../core/services.ts';
 export async function changeEnvironment<T>(
   { commits, hub }: Services,
   accountId: string,
-  change: (db: Kysely<Database>) => Promise<T>,
+  change: (db: Db) => Promise<T>,
 ): Promise<T> {
   const changed = await commits.run(async (db) => {
     const result = await change(db);

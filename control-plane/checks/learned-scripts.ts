@@ -4,9 +4,8 @@
  * location key cannot run code in another location. A script for an older prompt does no harm,
  * because agents compare the hash of the prompt.
  */
-import type { Kysely } from 'kysely';
 import type { LearnedScript } from '@monitor/shared/contract/agent-protocol.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
 
 /**
@@ -15,7 +14,7 @@ import { updateOwnRows } from '../db/own-rows.ts';
  * or when the account does not have the check.
  */
 export async function saveLearnedScript(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, checkId, location }: { accountId: string; checkId: string; location: string },
   learned: LearnedScript,
   learnedAt: number,
@@ -59,7 +58,7 @@ export async function saveLearnedScript(
 
 /** The newest learned scripts of these checks in a location, by check. */
 export async function learnedScriptsOf(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location }: { accountId: string; location: string },
   checkIds: readonly string[],
 ): Promise<ReadonlyMap<string, LearnedScript>> {

@@ -1,9 +1,8 @@
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 /** Display name of a private location; undefined for other locations. */
 export async function privateLocationName(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   location: string,
 ): Promise<string | undefined> {

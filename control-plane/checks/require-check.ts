@@ -1,7 +1,6 @@
-import type { Kysely } from 'kysely';
 import { notFound } from '../errors/api-error.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 const checkOfAccount = prepareQuery<{ accountId: string; checkId: string }, { id: string }>(
   (db, argument) =>
@@ -14,19 +13,11 @@ const checkOfAccount = prepareQuery<{ accountId: string; checkId: string }, { id
 );
 
 /** True when the account has this check. */
-export async function hasCheck(
-  db: Kysely<Database>,
-  accountId: string,
-  checkId: string,
-): Promise<boolean> {
+export async function hasCheck(db: Db, accountId: string, checkId: string): Promise<boolean> {
   return (await checkOfAccount.run(db, { accountId, checkId })).length > 0;
 }
 
 /** Throws 404 unless the account has this check. */
-export async function requireCheck(
-  db: Kysely<Database>,
-  accountId: string,
-  checkId: string,
-): Promise<void> {
+export async function requireCheck(db: Db, accountId: string, checkId: string): Promise<void> {
   if (!(await hasCheck(db, accountId, checkId))) throw notFound('check', checkId);
 }

@@ -1,5 +1,4 @@
 /** Creates, changes and deletes checks. Registered consumers update schedules, agents and heartbeats. */
-import type { Kysely } from 'kysely';
 import type { CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
@@ -11,7 +10,7 @@ import { fromFlag, toFlag } from '../db/columns.ts';
 import { deleteOwnRows } from '../db/own-rows.ts';
 import { keepRows } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { variablesToStore } from '../core/decide/hidden-values.ts';
 import { groupById, inlinedGroupOf, type GroupRow } from './check-groups/store.ts';
@@ -87,7 +86,7 @@ async function refuseContradiction(
 
 /** The group of a check, kept. Refuses a group that the account does not have. */
 async function requireGroup(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   fields: CheckFields,
 ): Promise<GroupRow | undefined> {
@@ -268,7 +267,7 @@ export async function muteCheck(
 /** Changes what a check is in a list for, as its consumers see a check that is activated or deactivated. */
 async function relist(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   { accountId, id, from }: { accountId: string; id: string; from: number },
   next: Pick<CheckRow, 'is_trial' | 'activated'>,
 ) {
@@ -283,12 +282,7 @@ async function relist(
 }
 
 /** Takes a check out of schedule and lists, as if it were deleted. Throws 404. */
-export async function hideCheck(
-  services: Services,
-  db: Kysely<Database>,
-  accountId: string,
-  id: string,
-) {
+export async function hideCheck(services: Services, db: Db, accountId: string, id: string) {
   const hidden = { is_trial: 2, activated: 0 };
   const { known, steps } = await relist(services, db, { accountId, id, from: 0 }, hidden);
   return { wasActive: fromFlag(known.activated), steps };
@@ -297,7 +291,7 @@ export async function hideCheck(
 /** Brings a hidden check back. Throws 404. */
 export async function showCheck(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   id: string,
   wasActive: boolean,

@@ -1,10 +1,9 @@
 /** Creates, changes and deletes check groups, and updates their checks. */
-import type { Kysely } from 'kysely';
 import type { CheckGroupChanges, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { lockRows } from '../db/lock.ts';
 import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { variablesToStore } from '../core/decide/hidden-values.ts';
 import {
@@ -24,7 +23,7 @@ import type { AfterCommit } from '../db/after-commit.ts';
 import { publishCheck } from './check-consumer.ts';
 
 async function writeTags(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   groupId: number,
   tags: readonly string[],

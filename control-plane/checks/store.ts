@@ -1,5 +1,4 @@
 /** Stored checks: rows ↔ wire. */
-import type { Kysely, Selectable } from 'kysely';
 import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
@@ -16,8 +15,7 @@ import { fromFlag, fromJson, stampsOf, toFlag } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
 import { containsIgnoringCase, eachOf, jsonValue } from '../db/expressions.ts';
 import { readPage, type Page, type PageRequest } from '../db/page.ts';
-import type { Database } from '../db/tables.ts';
-import type { ChecksTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import {
   presentCredentials,
   presentHeartbeat,
@@ -25,7 +23,7 @@ import {
 } from '../core/decide/hidden-values.ts';
 import { orderedLocations } from '../core/decide/locations.ts';
 
-export type CheckRow = Selectable<ChecksTable>;
+export type CheckRow = RowOf<'checks'>;
 
 /** Wire fields of a check as they are stored, without the fields that only responses have. */
 export type CheckFields = Record<string, unknown> & {
@@ -38,7 +36,7 @@ export type CheckFields = Record<string, unknown> & {
 
 /** The descriptions of checks that have one. */
 export async function descriptionsOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
 ): Promise<Map<string, string>> {
@@ -226,7 +224,7 @@ export function runsOnAgents(type: string): boolean {
 }
 
 export async function findCheck(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   id: string,
 ): Promise<CheckRow | undefined> {
@@ -235,7 +233,7 @@ export async function findCheck(
 
 /** The checks of a group, in its order. */
 export async function checksOfGroup(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   groupId: number,
 ): Promise<CheckRow[]> {
@@ -258,7 +256,7 @@ export interface CheckFilter {
 
 /** One page of an account's checks, newest first, and how many match in all. */
 export async function listChecks(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   filter: CheckFilter,
   page: PageRequest,

@@ -1,7 +1,6 @@
 /** Storage for files of results and for code bundles: a folder, or any S3-compatible store. */
 import type { Readable } from 'node:stream';
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 /** Bytes from `start` to `end`, both included. */
 export interface ByteRange {
@@ -42,10 +41,10 @@ export interface OwnedObjects {
     key: string,
     body: Readable,
     chunks: AsyncIterable<Buffer>,
-    take: (db: Kysely<Database>, storedBytes: number) => Promise<Taken<T>>,
+    take: (db: Db, storedBytes: number) => Promise<Taken<T>>,
   ): Promise<T>;
   /** Null for an unknown key. */
   open(key: string): Promise<Readable | null>;
   /** Deletes objects soon after the transaction, which drops their rows. */
-  discard(db: Kysely<Database>, keys: readonly string[]): Promise<void>;
+  discard(db: Db, keys: readonly string[]): Promise<void>;
 }

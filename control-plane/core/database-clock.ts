@@ -3,10 +3,10 @@
  * say. It goes by the monotonic clock of the process and is compared with the database every ten
  * seconds. It never goes back, unless the clock of the database was set back by a step.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 const measureEveryMs = 10_000;
 /** Smaller differences are those of the measurement. */
@@ -20,7 +20,7 @@ const samplesAtStart = 3;
 /** Asks the database for its time, in ms since the epoch. */
 export type AskTime = () => Promise<number>;
 
-export async function askDatabase(db: Kysely<Database>): Promise<number> {
+export async function askDatabase(db: Db): Promise<number> {
   const { rows } = await sql<{ now: number }>`
     select (extract(epoch from clock_timestamp()) * 1000)::double precision as now
   `.execute(db);

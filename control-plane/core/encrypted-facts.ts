@@ -1,7 +1,6 @@
 /** Secrets of the installation: facts that are encrypted, without an account id. */
-import type { Kysely } from 'kysely';
 import { dropFact, readFact, writeFact } from '../db/installation.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { SecretCipher } from './secret-cipher.ts';
 
 export const encryptedFacts = { ids: 'id_secret', push: 'push_keys' };
@@ -15,10 +14,7 @@ const inWords: Readonly<Record<string, string>> = {
  * Encrypts them again with the present key. What does not open is dropped, and made anew when it is needed. Gives the
  * names of what was dropped, for messages.
  */
-export async function reencryptFacts(
-  db: Kysely<Database>,
-  secrets: SecretCipher,
-): Promise<string[]> {
+export async function reencryptFacts(db: Db, secrets: SecretCipher): Promise<string[]> {
   const dropped: string[] = [];
   for (const [fact, name] of Object.entries(inWords)) {
     const known = await readFact(db, fact);

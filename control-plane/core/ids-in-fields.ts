@@ -1,7 +1,6 @@
 /** Lists of ids in the fields of a resource: unknown ids are refused, and go with what they name. */
-import type { Kysely } from 'kysely';
 import { ownRowsAmong } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { invalidField } from '../errors/api-error.ts';
 import { mapAt } from './decide/map-at.ts';
 
@@ -14,7 +13,7 @@ export type IdLists = Readonly<Record<string, NamedTable>>;
 
 /** Throws 400 for the first id that the account does not have. */
 export async function refuseUnknownIds(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   lists: IdLists,
   fields: object,

@@ -2,9 +2,9 @@
  * Versions of what agents must hear. A transaction that changes it raises the version in its last
  * statement, because the row is locked until the commit; call `hub.notify` after it.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { prepareInserts } from '../db/insert-many.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 /** A location of an account. */
 export interface Place {
@@ -37,7 +37,7 @@ const rowsOf = (accountId: string, locations: Iterable<string>, version: number)
  * changed. Gives the new versions.
  */
 export function raiseLocations(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   locations: Iterable<string>,
 ): Promise<{ location: string; version: number }[]> {
@@ -45,12 +45,12 @@ export function raiseLocations(
 }
 
 /** Call it when all locations of an account must hear of a change. */
-export async function raiseAllLocations(db: Kysely<Database>, accountId: string): Promise<void> {
+export async function raiseAllLocations(db: Db, accountId: string): Promise<void> {
   await raiseVersions.run(db, rowsOf(accountId, [''], 1));
 }
 
 /** The same for places of several accounts. */
-export async function raiseNews(db: Kysely<Database>, places: readonly Place[]): Promise<void> {
+export async function raiseNews(db: Db, places: readonly Place[]): Promise<void> {
   for (const [accountId, ofAccount] of Map.groupBy(places, (place) => place.accountId)) {
     await raiseLocations(
       db,
@@ -62,7 +62,7 @@ export async function raiseNews(db: Kysely<Database>, places: readonly Place[]):
 
 /** Call it when jobs of these locations were created, released or cancelled. */
 export async function raiseJobs(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   locations: Iterable<string>,
 ): Promise<void> {

@@ -1,8 +1,7 @@
-import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { ReadPool } from '../db/read-pool.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Commits } from '../db/after-commit.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 import type { NamedTable } from './ids-in-fields.ts';
@@ -15,7 +14,7 @@ import type { SecretCipher } from './secret-cipher.ts';
  * in-memory state in their `services.ts`.
  */
 export interface Services {
-  db: Kysely<Database>;
+  db: Db;
   /** For reads that may be seconds old. Never for what alerting, ingest or check-in decide on. */
   readPool: ReadPool;
   /** Writes that share a durable commit. */
@@ -38,7 +37,7 @@ export interface Services {
    * sensible would be left.
    */
   dropReferences: (
-    db: Kysely<Database>,
+    db: Db,
     accountId: string,
     table: NamedTable,
     id: string | number,

@@ -3,15 +3,15 @@
  * costs as much for twenty writes as for one. Each write is a savepoint, so a failing write undoes
  * only itself. A write resolves after the commit. On PostgreSQL each write is a transaction.
  */
-import type { ControlledTransaction, Kysely } from 'kysely';
+import type { ControlledTransaction } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { engineOf } from './engine.ts';
 import { type AfterCommit, type Commits, runAll } from './after-commit.ts';
-import type { Database } from './tables.ts';
+import type { Database, Db } from './tables.ts';
 import { inTransaction } from './unit.ts';
 
 interface Waiting {
-  work: (db: Kysely<Database>) => Promise<unknown>;
+  work: (db: Db) => Promise<unknown>;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -32,21 +32,18 @@ async function undo(
 }
 
 export class CommitQueue implements Commits {
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #measured: { clock: Pick<Clock, 'monotonic'>; onCommit: OnCommit } | undefined;
   #waiting: Waiting[] = [];
   #isWorking = false;
 
-  constructor(
-    db: Kysely<Database>,
-    measured?: { clock: Pick<Clock, 'monotonic'>; onCommit: OnCommit },
-  ) {
+  constructor(db: Db, measured?: { clock: Pick<Clock, 'monotonic'>; onCommit: OnCommit }) {
     this.#db = db;
     this.#measured = measured;
   }
 
   /** Runs the work in a shared transaction and gives its value once it is durable. */
-  run<T>(work: (db: Kysely<Database>) => Promise<T>): Promise<T> {
+  run<T>(work: (db: Db) => Promise<T>): Promise<T> {
     if (engineOf(this.#db) === 'postgres') return this.#alone(work);
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work, resolve: resolve as Waiting['resolve'], reject });
@@ -59,7 +56,7 @@ export class CommitQueue implements Commits {
   }
 
   /** The server groups commits by itself. */
-  async #alone<T>(work: (db: Kysely<Database>) => Promise<T>): Promise<T> {
+  async #alone<T>(work: (db: Db) => Promise<T>): Promise<T> {
     const begunAt = this.#measured?.clock.monotonic() ?? 0;
     let isDurable = false;
     try {

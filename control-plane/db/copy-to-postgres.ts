@@ -3,14 +3,14 @@
  * as JSON, which both sides read and write faster than lists of parameters.
  */
 import { DEFAULT_MIGRATION_LOCK_TABLE, DEFAULT_MIGRATION_TABLE } from 'kysely/migration';
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { OperatorError } from '../errors/operator-error.ts';
 import { withoutBytes } from './columns.ts';
 import type { RawDatabase } from './open.ts';
 import { withoutTimeLimit } from './postgres.ts';
 import { makeDays, runDayOf } from './run-days.ts';
 import { storableText } from './storable-text.ts';
-import type { Database } from './tables.ts';
+import type { Db } from './tables.ts';
 
 /** Tables about the schema itself, and of PostgreSQL alone, which each database has for its own. */
 const ownTables: ReadonlySet<string> = new Set([
@@ -54,7 +54,7 @@ export interface TableToCopy {
 }
 
 /** Columns of each table of the target. */
-async function columnsOf(db: Kysely<Database>): Promise<Map<string, Column[]>> {
+async function columnsOf(db: Db): Promise<Map<string, Column[]>> {
   const { rows } = await sql<Column & { table: string }>`
     select relname as table, attname as name, format_type(atttypid, atttypmod) as type,
       attgenerated <> '' as "isGenerated"
@@ -68,7 +68,7 @@ async function columnsOf(db: Kysely<Database>): Promise<Map<string, Column[]>> {
 }
 
 /** Names of tables, those that others refer to first. */
-async function inOrder(db: Kysely<Database>, names: readonly string[]): Promise<string[]> {
+async function inOrder(db: Db, names: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ table: string; refers: string }>`
     select own.relname as table, other.relname as refers
     from pg_constraint
@@ -87,10 +87,7 @@ async function inOrder(db: Kysely<Database>, names: readonly string[]): Promise<
 }
 
 /** What there is to copy, in the order in which it can be. Throws where the schemas differ. */
-export async function tablesToCopy(
-  source: RawDatabase,
-  target: Kysely<Database>,
-): Promise<TableToCopy[]> {
+export async function tablesToCopy(source: RawDatabase, target: Db): Promise<TableToCopy[]> {
   const there = await columnsOf(target);
   const names = source
     .prepare(
@@ -197,7 +194,7 @@ function* batchesOf(
 }
 
 /** Makes the partitions of all runs of the source, which can tell the day of a run from then on. */
-async function prepareDays(source: RawDatabase, target: Kysely<Database>): Promise<void> {
+async function prepareDays(source: RawDatabase, target: Db): Promise<void> {
   source.function('day_of_run', { deterministic: true }, (run_id: string, scheduled_for) =>
     runDayOf({ run_id, scheduled_for: scheduled_for as number | null }),
   );
@@ -211,7 +208,7 @@ async function prepareDays(source: RawDatabase, target: Kysely<Database>): Promi
  */
 export async function copyTable(
   source: RawDatabase,
-  target: Kysely<Database>,
+  target: Db,
   table: TableToCopy,
   onProgress: (rows: number) => void,
 ): Promise<void> {
@@ -255,7 +252,7 @@ export async function copyTable(
 /** Ids of deleted rows are not given again. */
 async function setCounters(
   source: RawDatabase,
-  target: Kysely<Database>,
+  target: Db,
   { name, columns }: TableToCopy,
 ): Promise<void> {
   const last = source
@@ -270,17 +267,14 @@ async function setCounters(
 }
 
 /** Deletes all rows of tables. */
-export async function emptyTables(
-  target: Kysely<Database>,
-  tables: readonly TableToCopy[],
-): Promise<void> {
+export async function emptyTables(target: Db, tables: readonly TableToCopy[]): Promise<void> {
   const own = tables.filter(({ name }) => name !== merged.name);
   const names = sql.join(own.map(({ name }) => sql.table(name)));
   await sql`truncate ${names} restart identity`.execute(target);
 }
 
 /** Number of rows in the target. */
-export async function countRows(target: Kysely<Database>, table: string): Promise<number> {
+export async function countRows(target: Db, table: string): Promise<number> {
   return target.transaction().execute(async (unit) => {
     await sql.raw(withoutTimeLimit).execute(unit);
     const { rows } = await sql<{ count: number }>`
@@ -290,6 +284,6 @@ export async function countRows(target: Kysely<Database>, table: string): Promis
 }
 
 /** Names of all tables of a PostgreSQL but those about its schema. */
-export async function tablesOf(target: Kysely<Database>): Promise<string[]> {
+export async function tablesOf(target: Db): Promise<string[]> {
   return [...(await columnsOf(target)).keys()];
 }

@@ -3,17 +3,16 @@ import {
   PostgresAdapter,
   sql,
   type Expression,
-  type Kysely,
   type OperationNode,
   type RawBuilder,
   type RawNode,
 } from 'kysely';
-import type { Database } from './tables.ts';
+import type { Db } from './tables.ts';
 
 export type Engine = 'sqlite' | 'postgres';
 
 /** The engine that a database or a transaction of it runs on. */
-export function engineOf(db: Kysely<Database>): Engine {
+export function engineOf(db: Db): Engine {
   return db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite';
 }
 

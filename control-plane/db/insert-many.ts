@@ -3,11 +3,11 @@
  * travel as one JSON parameter, which takes the types of the columns from the table and the same text
  * for any number of rows. On SQLite a prepared statement takes sixteen rows, and another one of the rest each.
  */
-import { sql, type CompiledQuery, type Kysely, type RawBuilder, type Selectable } from 'kysely';
+import { sql, type CompiledQuery, type RawBuilder } from 'kysely';
 import { withoutBytes } from './columns.ts';
 import { engineOf } from './engine.ts';
 import { storableText } from './storable-text.ts';
-import type { Database } from './tables.ts';
+import type { Database, Db, RowOf } from './tables.ts';
 
 /** Characters of one parameter on PostgreSQL: payloads are sent in parts. */
 const maxCharacters = 16_000_000;
@@ -18,7 +18,7 @@ const rowsAtOnce = 16;
 interface Part {
   /** On PostgreSQL. */
   statement(): RawBuilder<unknown>;
-  run(db: Kysely<Database>): Promise<unknown>;
+  run(db: Db): Promise<unknown>;
 }
 
 export interface Inserts<Row, Given> {
@@ -26,7 +26,7 @@ export interface Inserts<Row, Given> {
    * Gives the returned columns of the inserted rows, not of those that were there. `onConflict` may
    * update: then no two of these rows may have the same key.
    */
-  run(db: Kysely<Database>, rows: readonly Row[]): Promise<Given[]>;
+  run(db: Db, rows: readonly Row[]): Promise<Given[]>;
   /** A few small rows for `insertTogether`; null without any. */
   part(rows: readonly Row[]): Part | null;
 }
@@ -35,10 +35,7 @@ export interface Inserts<Row, Given> {
  * Inserts into several tables in one round trip; on SQLite one after the other. The rows of one part
  * cannot be read by another.
  */
-export async function insertTogether(
-  db: Kysely<Database>,
-  parts: readonly (Part | null)[],
-): Promise<void> {
+export async function insertTogether(db: Db, parts: readonly (Part | null)[]): Promise<void> {
   const given = parts.filter((part) => part !== null);
   if (engineOf(db) === 'sqlite') {
     for (const part of given) await part.run(db);
@@ -87,8 +84,8 @@ function* jsonLists(
  */
 export function prepareInserts<
   Table extends keyof Database,
-  Column extends keyof Selectable<Database[Table]> & string,
-  Returned extends keyof Selectable<Database[Table]> & string = never,
+  Column extends keyof RowOf<Table> & string,
+  Returned extends keyof RowOf<Table> & string = never,
 >(
   table: Table,
   columns: readonly Column[],
@@ -101,9 +98,9 @@ export function prepareInserts<
     returning?: readonly Returned[];
     onPostgres?: readonly Column[];
   } = {},
-): Inserts<Pick<Selectable<Database[Table]>, Column>, Pick<Selectable<Database[Table]>, Returned>> {
-  type Row = Pick<Selectable<Database[Table]>, Column>;
-  type Given = Pick<Selectable<Database[Table]>, Returned>;
+): Inserts<Pick<RowOf<Table>, Column>, Pick<RowOf<Table>, Returned>> {
+  type Row = Pick<RowOf<Table>, Column>;
+  type Given = Pick<RowOf<Table>, Returned>;
   const onServer = [...columns, ...onPostgres];
   const namesOf = (some: readonly Column[]) => sql.join(some.map((column) => sql.ref(column)));
   const one = sql`(${sql.join(columns.map(() => sql.val(null)))})`;

@@ -1,8 +1,7 @@
 /** Key-value facts about the installation. */
-import type { Kysely } from 'kysely';
 import { fromJson } from './columns.ts';
 import { prepareQuery } from './prepared.ts';
-import type { Database } from './tables.ts';
+import type { Db } from './tables.ts';
 
 const upsert = prepareQuery<{ name: string; value: string }>((db, argument) =>
   db
@@ -14,7 +13,7 @@ const upsert = prepareQuery<{ name: string; value: string }>((db, argument) =>
 );
 
 /** Writes a fact; an earlier value is replaced. */
-export async function writeFact(db: Kysely<Database>, name: string, value: string): Promise<void> {
+export async function writeFact(db: Db, name: string, value: string): Promise<void> {
   await upsert.run(db, { name, value });
 }
 
@@ -22,7 +21,7 @@ export async function writeFact(db: Kysely<Database>, name: string, value: strin
  * Writes a fact unless it is known; gives the value that is known then. Of several replicas that
  * start at once, all get the value of one.
  */
-export async function addFact(db: Kysely<Database>, name: string, value: string): Promise<string> {
+export async function addFact(db: Db, name: string, value: string): Promise<string> {
   await db
     .insertInto('installation')
     .values({ name, value })
@@ -32,7 +31,7 @@ export async function addFact(db: Kysely<Database>, name: string, value: string)
 }
 
 /** Undefined for an unknown fact. */
-export async function readFact(db: Kysely<Database>, name: string): Promise<string | undefined> {
+export async function readFact(db: Db, name: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('installation')
     .select('value')
@@ -42,7 +41,7 @@ export async function readFact(db: Kysely<Database>, name: string): Promise<stri
 }
 
 /** Drops a fact while it has this value: another replica may have written it anew. */
-export async function dropFact(db: Kysely<Database>, name: string, value: string): Promise<void> {
+export async function dropFact(db: Db, name: string, value: string): Promise<void> {
   await db.deleteFrom('installation').where('name', '=', name).where('value', '=', value).execute();
 }
 
@@ -55,12 +54,12 @@ export interface Move {
   state: 'copying' | 'done';
 }
 
-export async function writeMove(db: Kysely<Database>, move: Move): Promise<void> {
+export async function writeMove(db: Db, move: Move): Promise<void> {
   await writeFact(db, moveFact, JSON.stringify(move));
 }
 
 /** Null for a database that was not moved here. */
-export async function readMove(db: Kysely<Database>): Promise<Move | null> {
+export async function readMove(db: Db): Promise<Move | null> {
   const value = await readFact(db, moveFact);
   return value === undefined ? null : fromJson<Move>(value);
 }

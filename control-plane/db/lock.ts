@@ -7,9 +7,9 @@
  * their key. What checks name (locations, groups, snippets, services, certificates) is kept or locked
  * between any of them: a transaction that locks such a row waits for no check afterwards.
  */
-import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
+import { sql, type SelectQueryBuilder } from 'kysely';
 import { byEngine, engineOf } from './engine.ts';
-import type { Database } from './tables.ts';
+import type { Database, Db } from './tables.ts';
 
 const nothing = sql``;
 const forUpdate = byEngine({ sqlite: nothing, postgres: sql`for no key update` });
@@ -42,7 +42,7 @@ export function keepRows<Tables extends keyof Database, Row>(
 }
 
 /** Waits for the locks of names, in the order of the names, and holds them until the transaction ends. */
-export async function lockKeys(db: Kysely<Database>, names: readonly string[]): Promise<void> {
+export async function lockKeys(db: Db, names: readonly string[]): Promise<void> {
   if (engineOf(db) === 'sqlite' || names.length === 0) return;
   await sql`
     select pg_advisory_xact_lock(hashtextextended(name, 0))
@@ -51,10 +51,7 @@ export async function lockKeys(db: Kysely<Database>, names: readonly string[]): 
 }
 
 /** Takes the locks of names until the transaction ends; gives those that no other transaction holds. */
-export async function tryLockKeys(
-  db: Kysely<Database>,
-  names: readonly string[],
-): Promise<ReadonlySet<string>> {
+export async function tryLockKeys(db: Db, names: readonly string[]): Promise<ReadonlySet<string>> {
   if (engineOf(db) === 'sqlite' || names.length === 0) return new Set(names);
   const { rows } = await sql<{ name: string; is_taken: boolean }>`
     select name, pg_try_advisory_xact_lock(hashtextextended(name, 0)) as is_taken

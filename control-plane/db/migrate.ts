@@ -22,7 +22,7 @@ import * as shadow from './migrations/0062-shadow.ts';
 import * as serviceIncidents from './migrations/0063-service-incidents.ts';
 import * as projectCommits from './migrations/0064-project-commits.ts';
 import * as shadowRetries from './migrations/0065-shadow-retries.ts';
-import type { Database } from './tables.ts';
+import type { Db } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
 const facts = sql.table('migration_facts');
@@ -107,7 +107,7 @@ export interface MigrationState {
 }
 
 /** Compares a database with this build without changing it. */
-export async function migrationState(db: Kysely<Database>): Promise<MigrationState> {
+export async function migrationState(db: Db): Promise<MigrationState> {
   const known = Object.keys(migrations);
   const { rows: tables } = await byEngine({
     sqlite: sql`
@@ -169,7 +169,7 @@ function isInTheWay(error: unknown): boolean {
 }
 
 /** Repeats work on a PostgreSQL while others are in its way; the cause of an error is what counts. */
-async function whenOutOfTheWay<T>(db: Kysely<Database>, work: () => Promise<T>): Promise<T> {
+async function whenOutOfTheWay<T>(db: Db, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
@@ -183,7 +183,7 @@ async function whenOutOfTheWay<T>(db: Kysely<Database>, work: () => Promise<T>):
 }
 
 async function applyMigrations(
-  db: Kysely<Database>,
+  db: Db,
   place: string,
   until: MigrationName | undefined,
 ): Promise<string[]> {
@@ -214,10 +214,7 @@ async function applyMigrations(
  * Migrates the database to the newest schema; gives the names of the applied migrations. Throws on
  * failure. `until` names the last migration to apply, for tests of upgrades.
  */
-export async function migrateToLatest(
-  db: Kysely<Database>,
-  until?: MigrationName,
-): Promise<string[]> {
+export async function migrateToLatest(db: Db, until?: MigrationName): Promise<string[]> {
   const { rows } = await byEngine({
     sqlite: sql<{ place: string }>`
       select file as place from pragma_database_list where name = 'main'

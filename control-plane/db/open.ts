@@ -8,7 +8,7 @@ import {
   type DatabaseConnection,
 } from 'kysely';
 import { tightenDatabase } from '@monitor/shared/private-files.ts';
-import type { Database } from './tables.ts';
+import type { Database, Db } from './tables.ts';
 
 const cachedStatements = 500;
 
@@ -88,7 +88,7 @@ const logBytes = 134_217_728;
  * Opens the database in a file, or in memory for `:memory:`. A commit is durable before it is
  * acknowledged: WAL with `synchronous=FULL`.
  */
-export function openDatabase(file: string): Kysely<Database> {
+export function openDatabase(file: string): Db {
   // Before opening too: new files beside it inherit its mode.
   tightenDatabase(file);
   const database = new SqliteDatabase(file);
@@ -102,9 +102,7 @@ export function openDatabase(file: string): Kysely<Database> {
 let newestInMemory: Buffer | undefined;
 
 /** Opens a migrated database in memory. `migrate` runs once per process; later databases are copies. */
-export async function openInMemory(
-  migrate: (db: Kysely<Database>) => Promise<unknown>,
-): Promise<Kysely<Database>> {
+export async function openInMemory(migrate: (db: Db) => Promise<unknown>): Promise<Db> {
   const database = new SqliteDatabase(newestInMemory ?? ':memory:');
   const db = withSettings(database);
   if (newestInMemory === undefined) {
@@ -114,7 +112,7 @@ export async function openInMemory(
   return db;
 }
 
-function withSettings(database: SqliteDatabase.Database): Kysely<Database> {
+function withSettings(database: SqliteDatabase.Database): Db {
   database.pragma('synchronous = FULL');
   database.pragma('foreign_keys = ON');
   database.pragma('busy_timeout = 1000');

@@ -3,14 +3,12 @@ import {
   sql,
   type DeleteQueryBuilder,
   type DeleteResult,
-  type Kysely,
-  type Selectable,
   type SelectQueryBuilder,
   type UpdateQueryBuilder,
   type UpdateResult,
 } from 'kysely';
 import { eachNumberOf, eachOf } from './expressions.ts';
-import type { Database } from './tables.ts';
+import type { Database, Db, RowOf } from './tables.ts';
 
 /** Tables with an `account_id`. */
 export type Owned = {
@@ -18,10 +16,10 @@ export type Owned = {
 }[keyof Database];
 
 export function ownRows<Table extends Owned>(
-  db: Kysely<Database>,
+  db: Db,
   table: Table,
   accountId: string,
-): SelectQueryBuilder<Database, Table, Selectable<Database[Table]>> {
+): SelectQueryBuilder<Database, Table, RowOf<Table>> {
   // One table stands for all: Kysely finds no type for a union of them.
   const rows = db.selectFrom(table as 'audit_log').selectAll();
   return rows.where('account_id', '=', accountId) as never;
@@ -32,7 +30,7 @@ export function ownRows<Table extends Owned>(
  * column holds numbers: clients may name anything.
  */
 export async function ownRowsAmong<Table extends Owned>(
-  db: Kysely<Database>,
+  db: Db,
   table: Table,
   accountId: string,
   {
@@ -40,7 +38,7 @@ export async function ownRowsAmong<Table extends Owned>(
     isNumber = false,
     ids,
   }: { column: string; isNumber?: boolean; ids: readonly string[] | null },
-): Promise<Selectable<Database[Table]>[]> {
+): Promise<RowOf<Table>[]> {
   const numbers = (ids ?? []).map(Number).filter(Number.isSafeInteger);
   const rows: unknown = await ownRows(db, table as 'services', accountId)
     .$if(ids !== null, (query) =>
@@ -49,11 +47,11 @@ export async function ownRowsAmong<Table extends Owned>(
     .orderBy('created_at')
     .orderBy(sql.ref(column))
     .execute();
-  return rows as Selectable<Database[Table]>[];
+  return rows as RowOf<Table>[];
 }
 
 export function deleteOwnRows<Table extends Owned>(
-  db: Kysely<Database>,
+  db: Db,
   table: Table,
   accountId: string,
 ): DeleteQueryBuilder<Database, Table, DeleteResult> {
@@ -61,7 +59,7 @@ export function deleteOwnRows<Table extends Owned>(
 }
 
 export function updateOwnRows<Table extends Owned>(
-  db: Kysely<Database>,
+  db: Db,
   table: Table,
   accountId: string,
 ): UpdateQueryBuilder<Database, Table, Table, UpdateResult> {

@@ -12,7 +12,7 @@ import pg from 'pg';
 import { nodeOfPostgres } from './engine.ts';
 import { isOutdatedPlan } from './failure.ts';
 import { storableText } from './storable-text.ts';
-import type { Database } from './tables.ts';
+import type { Database, Db } from './tables.ts';
 
 /** Oldest version that works, as the server counts versions. */
 const oldestVersion = 150_000;
@@ -127,7 +127,7 @@ export const withoutTimeLimit = 'set local statement_timeout = 0';
 const anyTimeMs = 2 ** 31 - 1;
 
 /** Opens a pool of connections. Nothing is connected before the first query. */
-export function openPostgres(settings: PostgresSettings): Kysely<Database> {
+export function openPostgres(settings: PostgresSettings): Db {
   const names = settings.isPrepared ? new StatementNames() : null;
   class Client extends pg.Client {
     /** Until the end of the transaction. */
@@ -209,7 +209,7 @@ export function openPostgres(settings: PostgresSettings): Kysely<Database> {
  * Why a server cannot be used, as the rest of a sentence after its name; null when it can. Throws when it cannot be
  * reached.
  */
-export async function refusalOfServer(db: Kysely<Database>): Promise<string | null> {
+export async function refusalOfServer(db: Db): Promise<string | null> {
   const { rows } = await sql<{
     number: string;
     version: string;
@@ -250,13 +250,13 @@ interface ListenerSettings {
  * lost. What is sent while it is away is lost.
  */
 export class PostgresListener implements AsyncDisposable {
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #settings: ListenerSettings;
   readonly #closing = new AbortController();
   #client: pg.Client | null = null;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(db: Kysely<Database>, settings: ListenerSettings) {
+  constructor(db: Db, settings: ListenerSettings) {
     this.#db = db;
     this.#settings = settings;
   }

@@ -1,6 +1,6 @@
-import type { Compilable, CompiledQuery, Kysely } from 'kysely';
+import type { Compilable, CompiledQuery } from 'kysely';
 import { engineOf, type Engine } from './engine.ts';
-import type { Database } from './tables.ts';
+import type { Db } from './tables.ts';
 
 class Placeholder {
   readonly name: PropertyKey;
@@ -12,7 +12,7 @@ class Placeholder {
 
 /** A statement whose SQL is built once; a run costs little more than the driver. */
 export interface PreparedQuery<Args, Row> {
-  run(db: Kysely<Database>, args: Args): Promise<Row[]>;
+  run(db: Db, args: Args): Promise<Row[]>;
 }
 
 /**
@@ -20,10 +20,7 @@ export interface PreparedQuery<Args, Row> {
  * about a hundred microseconds, which matters on hot paths only.
  */
 export function prepareQuery<Args extends object, Row = unknown>(
-  build: (
-    db: Kysely<Database>,
-    argument: <K extends keyof Args>(name: K) => Args[K],
-  ) => Compilable<Row>,
+  build: (db: Db, argument: <K extends keyof Args>(name: K) => Args[K]) => Compilable<Row>,
 ): PreparedQuery<Args, Row> {
   const byEngine: Partial<Record<Engine, CompiledQuery<Row>>> = {};
   // The placeholder only passes through Kysely into `parameters`; nothing uses it as a value.

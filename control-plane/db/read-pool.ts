@@ -3,27 +3,26 @@
  * primary, else on the primary. How far it is behind follows from the sign of life of this replica
  * that the standby shows.
  */
-import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { databaseFailure } from './failure.ts';
-import type { Database } from './tables.ts';
+import type { Db } from './tables.ts';
 
 const measureEveryMs = 2_000;
 /** How far the standby may be behind. Signs of life are two seconds apart. */
 const maxLagMs = 5_000;
 
 interface ReadPoolParts {
-  primary: Kysely<Database>;
+  primary: Db;
   /** Null without one. */
-  standby: Kysely<Database> | null;
+  standby: Db | null;
   clock: Clock;
   /** Of the row in `replicas` that this process writes. */
   replicaId: string;
   logger: Logger;
 }
 
-type Work<T> = (db: Kysely<Database>) => Promise<T>;
+type Work<T> = (db: Db) => Promise<T>;
 
 class StandbyLeft extends Error {}
 

@@ -3,10 +3,10 @@
  * ones go with their tables and not row by row. The day follows from the run alone: whatever arrives
  * about it days later meets it there. SQLite has neither the partitions nor the column.
  */
-import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely';
+import { sql, type RawBuilder, type SqlBool } from 'kysely';
 import { byEngine, engineOf } from './engine.ts';
 import { lockKeys } from './lock.ts';
-import type { Database } from './tables.ts';
+import type { Db } from './tables.ts';
 
 const dayMs = 86_400_000;
 /** Runs may be stored for longer than this before the next ones are made. */
@@ -93,7 +93,7 @@ export const firstDay: readonly string[] = partitioned.flatMap((table) => [
 ]);
 
 /** Days that have partitions, in order. */
-async function daysThere(db: Kysely<Database>): Promise<number[]> {
+async function daysThere(db: Db): Promise<number[]> {
   const { rows } = await sql<{ day: number }>`
     select substring(child.relname from '_d(\\d+)$')::int as day
     from pg_inherits join pg_class as child on child.oid = inhrelid
@@ -102,7 +102,7 @@ async function daysThere(db: Kysely<Database>): Promise<number[]> {
 }
 
 /** Makes the partitions of days that have none. */
-export async function makeDays(db: Kysely<Database>, days: readonly number[]): Promise<void> {
+export async function makeDays(db: Db, days: readonly number[]): Promise<void> {
   await db.transaction().execute(async (unit) => {
     await lockKeys(unit, ['days of runs']);
     const there = new Set(await daysThere(unit));
@@ -124,7 +124,7 @@ export async function makeDays(db: Kysely<Database>, days: readonly number[]): P
 }
 
 /** Makes the partitions of today and the next days. */
-export async function makeNextDays(db: Kysely<Database>, now: number): Promise<void> {
+export async function makeNextDays(db: Db, now: number): Promise<void> {
   if (engineOf(db) === 'sqlite') return;
   const next = Array.from({ length: daysAhead + 1 }, (_, index) => dayAt(now) + index);
   const there = new Set(await daysThere(db));
@@ -132,7 +132,7 @@ export async function makeNextDays(db: Kysely<Database>, now: number): Promise<v
 }
 
 /** Makes the partition that an insert did not find. False for any other error. */
-export async function makeMissingDay(db: Kysely<Database>, error: unknown): Promise<boolean> {
+export async function makeMissingDay(db: Db, error: unknown): Promise<boolean> {
   if (!(error instanceof Error && 'code' in error && error.code === '23514')) return false;
   const detail = 'detail' in error ? String(error.detail) : '';
   const [, day] = /\(run_day\) = \((\d+)\)/.exec(detail) ?? [];
@@ -142,17 +142,14 @@ export async function makeMissingDay(db: Kysely<Database>, error: unknown): Prom
 }
 
 /** The oldest day that ended before an instant and has partitions; null without one, and on SQLite. */
-export async function oldestDayBefore(
-  db: Kysely<Database>,
-  instant: number,
-): Promise<number | null> {
+export async function oldestDayBefore(db: Db, instant: number): Promise<number | null> {
   if (engineOf(db) === 'sqlite') return null;
   const day = (await daysThere(db)).find((each) => each !== noDay);
   return day !== undefined && (day + 1) * dayMs <= instant ? day : null;
 }
 
 /** The highest number of the results of a day; 0 without any. */
-export async function newestSeqOf(db: Kysely<Database>, day: number): Promise<number> {
+export async function newestSeqOf(db: Db, day: number): Promise<number> {
   const { rows } = await sql<{ newest: number | null }>`
     select max(seq) as newest from ${sql.table(nameOf('check_results', day))}`.execute(db);
   return rows[0]?.newest ?? 0;
@@ -162,13 +159,13 @@ export async function newestSeqOf(db: Kysely<Database>, day: number): Promise<nu
  * Locks a day that is about to be dropped. Everybody else who reads or writes runs waits meanwhile, so
  * it gives up soon when others are in the way.
  */
-export async function lockDay(db: Kysely<Database>, day: number): Promise<void> {
+export async function lockDay(db: Db, day: number): Promise<void> {
   await sql`set local lock_timeout = '100ms'`.execute(db);
   const tables = partitioned.map((table) => `only ${table}, ${nameOf(table, day)}`);
   await sql.raw(`lock table ${tables.join()} in access exclusive mode`).execute(db);
 }
 
 /** Drops a day that is locked. */
-export async function dropDay(db: Kysely<Database>, day: number): Promise<void> {
+export async function dropDay(db: Db, day: number): Promise<void> {
   await sql.raw(`drop table ${partitioned.map((table) => nameOf(table, day)).join()}`).execute(db);
 }

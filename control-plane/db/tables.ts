@@ -3,6 +3,7 @@
  * `*_before`) are integer milliseconds since the epoch, `*_ms` durations in milliseconds, flags 0 or 1,
  * `*_json` JSON text, ids UUIDs unless said.
  */
+import type { Kysely, Selectable } from 'kysely';
 
 /** Single facts about the installation, by name. */
 export interface InstallationTable {
@@ -13,3 +14,8 @@ export interface InstallationTable {
 export interface Database {
   installation: InstallationTable;
 }
+
+/** The database, or a transaction. */
+export type Db = Kysely<Database>;
+/** A row, as it is read. */
+export type RowOf<Table extends keyof Database> = Selectable<Database[Table]>;

@@ -3,10 +3,10 @@
  * lists have one order on both, a server with another C library changes no index, and comparing
  * costs less.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { lockKeys } from './lock.ts';
 import { withoutTimeLimit } from './postgres.ts';
-import type { Database } from './tables.ts';
+import type { Db } from './tables.ts';
 
 /**
  * Tables with columns of text that follow the locale. Columns that a condition of a trigger, a view
@@ -32,7 +32,7 @@ const following = sql<{ name: string; changes: string }>`
 `;
 
 /** Brings columns of text into the order of their bytes; does nothing once that is done. */
-export async function orderTextByBytes(db: Kysely<Database>): Promise<void> {
+export async function orderTextByBytes(db: Db): Promise<void> {
   const { rows } = await following.execute(db);
   if (rows.length === 0) return;
   await db.transaction().execute(async (unit) => {

@@ -2,12 +2,12 @@
  * Transactions. On PostgreSQL other transactions run beside them: one that was in the way of another,
  * or whose connection was lost before its commit, is repeated as a whole.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { sleep, systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { engineOf } from './engine.ts';
 import { databaseFailure } from './failure.ts';
 import { makeMissingDay } from './run-days.ts';
-import type { Database } from './tables.ts';
+import type { Db } from './tables.ts';
 
 const attempts = 5;
 const firstPauseMs = 10;
@@ -27,9 +27,9 @@ interface Pauses {
   random?: () => number;
 }
 
-type Work<T> = (db: Kysely<Database>) => Promise<T>;
+type Work<T> = (db: Db) => Promise<T>;
 
-async function attempt<T>(db: Kysely<Database>, work: Work<T>): Promise<T> {
+async function attempt<T>(db: Db, work: Work<T>): Promise<T> {
   const unit = await db.startTransaction().execute();
   let value: T;
   try {
@@ -60,7 +60,7 @@ async function attempt<T>(db: Kysely<Database>, work: Work<T>): Promise<T> {
  * @throws UnknownOutcome when the connection is lost during the commit.
  */
 export async function inTransaction<T>(
-  db: Kysely<Database>,
+  db: Db,
   work: Work<T>,
   { clock = systemClock, random = Math.random }: Pauses = {},
 ): Promise<T> {
@@ -90,7 +90,7 @@ export async function inTransaction<T>(
  * the commit does not wait for the disk. It is in the log before every later commit, and the next one
  * that waits for the disk makes both durable, so nothing that was built on it outlives it.
  */
-export async function inRepeatableTransaction<T>(db: Kysely<Database>, work: Work<T>): Promise<T> {
+export async function inRepeatableTransaction<T>(db: Db, work: Work<T>): Promise<T> {
   if (engineOf(db) === 'postgres') return inTransaction(db, work);
   // Nobody else uses the connection meanwhile.
   return db.connection().execute(async (connection) => {

@@ -2,20 +2,19 @@
  * Holds deletions for a minute, in which they can be undone from anywhere, and carries them out by the
  * handlers of their routes. What must not wait takes effect at once: a check runs no more.
  */
-import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import type { deletionRoutes } from '@monitor/shared/contract/deletion.ts';
 import { hideCheck, showCheck } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import type { AfterCommit } from '../db/after-commit.ts';
 import { deleteOwnRows } from '../db/own-rows.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Database, Db, RowOf } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import { readingContext } from '../http/call-context.ts';
 import type { BoundRoute, Handlers } from '../http/handlers.ts';
 import type { Deletion } from '../http/serve-route.ts';
-import type { HeldDeletionsTable } from './tables.ts';
 
 const heldMs = 60_000;
 const failedKeptMs = 600_000;
@@ -29,7 +28,7 @@ const hides = (operation: string): boolean => operation === 'deleteCheck';
 
 const idIn = (input: { params?: unknown }): string => String((input.params as { id: unknown }).id);
 
-type HeldRow = Selectable<HeldDeletionsTable>;
+type HeldRow = RowOf<'held_deletions'>;
 
 const canBeUndone = (where: ExpressionBuilder<Database, 'held_deletions'>) =>
   where.or([
@@ -38,11 +37,7 @@ const canBeUndone = (where: ExpressionBuilder<Database, 'held_deletions'>) =>
   ]);
 
 /** Ends the effect of a deletion that is not carried out. */
-async function giveBack(
-  services: Services,
-  db: Kysely<Database>,
-  row: HeldRow,
-): Promise<AfterCommit[]> {
+async function giveBack(services: Services, db: Db, row: HeldRow): Promise<AfterCommit[]> {
   if (!hides(row.operation)) return [];
   const id = idIn(fromJson(row.input_json));
   try {

@@ -1,11 +1,10 @@
 /** Agents and locations: rows → wire. */
-import type { Kysely, Selectable } from 'kysely';
 import type { Capabilities } from '@monitor/shared/contract/agent-protocol.ts';
 import type { FleetAgent, Interruption, LocationState } from '@monitor/shared/contract/fleet.ts';
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { errorStreaksByLocation, outagesOf, type PassedSince } from '../alerting/index.ts';
 import {
   keyOfPlace,
@@ -22,7 +21,7 @@ const rememberedMs = 86_400_000;
 
 type IsServing = (location: string, agentId: string) => boolean;
 
-function toLoad(row: Selectable<Database['agents']>): FleetAgent['load'] {
+function toLoad(row: RowOf<'agents'>): FleetAgent['load'] {
   const load = loadOf(row);
   if (load === null) return null;
   const { reason, cpuWaitRatio, lastSuspension } = load;
@@ -35,7 +34,7 @@ function toLoad(row: Selectable<Database['agents']>): FleetAgent['load'] {
   };
 }
 
-function toAgent(row: Selectable<Database['agents']>, isServing: IsServing): FleetAgent {
+function toAgent(row: RowOf<'agents'>, isServing: IsServing): FleetAgent {
   const { checkTypes, runtimes, icmp, capture, traceroute, browsers } = fromJson<Capabilities>(
     row.capabilities_json,
   );
@@ -64,7 +63,7 @@ function toAgent(row: Selectable<Database['agents']>, isServing: IsServing): Fle
 
 /** The agents of an account by location; agents that left recently come last. */
 export async function listAgents(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   now: number,
   isServing: IsServing,
@@ -82,7 +81,7 @@ export async function listAgents(
     .sort((left, right) => Number(right.isServing) - Number(left.isServing));
 }
 
-async function checksByLocation(db: Kysely<Database>, accountId: string) {
+async function checksByLocation(db: Db, accountId: string) {
   const rows = await db
     .selectFrom('check_locations')
     .innerJoin('checks', 'checks.id', 'check_locations.check_id')
@@ -95,7 +94,7 @@ async function checksByLocation(db: Kysely<Database>, accountId: string) {
   return new Map(rows.map(({ location, checks }) => [location, checks]));
 }
 
-async function queuesByLocation(db: Kysely<Database>, accountId: string, now: number) {
+async function queuesByLocation(db: Db, accountId: string, now: number) {
   const rows = await db
     .selectFrom('jobs')
     .select('location')
@@ -111,7 +110,7 @@ async function queuesByLocation(db: Kysely<Database>, accountId: string, now: nu
   return new Map(rows.map(({ location, ...queue }) => [location, queue]));
 }
 
-async function faultsByLocation(db: Kysely<Database>, accountId: string, passedSince: PassedSince) {
+async function faultsByLocation(db: Db, accountId: string, passedSince: PassedSince) {
   const faults = new Map<string, LocationState['faults']>();
   for (const [location, streaks] of await errorStreaksByLocation(db, { accountId })) {
     const outages = outagesOf(streaks, passedSince);
@@ -136,7 +135,7 @@ async function faultsByLocation(db: Kysely<Database>, accountId: string, passedS
 const maxInterruptions = 100;
 
 /** Gaps in reception and steps of the clock, newest first. */
-export async function listInterruptions(db: Kysely<Database>): Promise<Interruption[]> {
+export async function listInterruptions(db: Db): Promise<Interruption[]> {
   const gaps = await readGaps(db);
   return gaps
     .slice(-maxInterruptions)
@@ -148,7 +147,7 @@ export async function listInterruptions(db: Kysely<Database>): Promise<Interrupt
 
 /** Every location of a check, an agent or a private location, by name. */
 export async function listLocationStates(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   now: number,
   agentCount: (location: string) => number,

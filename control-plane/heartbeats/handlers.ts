@@ -1,6 +1,6 @@
 /** Pings, and the events and availability of heartbeat monitors. */
+import type { RowOf } from '../db/tables.ts';
 import type { Readable } from 'node:stream';
-import type { Selectable } from 'kysely';
 import {
   pingRateLimit,
   type HeartbeatState,
@@ -9,7 +9,6 @@ import {
 import { notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { HeartbeatEventsTable } from './tables.ts';
 import { availabilityWithin } from './decide/heartbeat-times.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import type { CallContext } from '../http/call-context.ts';
@@ -23,7 +22,7 @@ import type { Services } from '../core/services.ts';
 
 const dayMs = 86_400_000;
 
-type EventRow = Selectable<HeartbeatEventsTable>;
+type EventRow = RowOf<'heartbeat_events'>;
 
 function toWire(row: EventRow) {
   return {

@@ -1,10 +1,9 @@
-import type { Selectable } from 'kysely';
+import type { RowOf } from '../db/tables.ts';
 import { dueAfter } from './decide/due-after.ts';
 import type { Heartbeat } from './decide/heartbeat.ts';
-import type { HeartbeatsTable } from './tables.ts';
 
 /** The heartbeat of a row. */
-export function heartbeatOf(row: Selectable<HeartbeatsTable>): Heartbeat {
+export function heartbeatOf(row: RowOf<'heartbeats'>): Heartbeat {
   const { period_ms: periodMs, cron, timezone, started_at: at, started_run: run } = row;
   return {
     ...{ periodMs, graceMs: row.grace_ms },

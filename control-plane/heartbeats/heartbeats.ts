@@ -1,12 +1,10 @@
 /** Records pings and missed deadlines of heartbeat monitors, each as an event, a result and a status. */
-import type { Kysely, Selectable } from 'kysely';
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
 import { eachOf } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
-import type { HeartbeatsTable } from './tables.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { stepHeartbeat, type HeartbeatInput } from './decide/heartbeat.ts';
 import { heartbeatOf } from './heartbeat-of.ts';
@@ -29,7 +27,7 @@ const runLocation = 'control-plane';
 const deadlinesPerSweep = 200;
 const maxTextLength = 500;
 
-type Row = Selectable<HeartbeatsTable> & {
+type Row = RowOf<'heartbeats'> & {
   name: string;
   activated: number;
   /** 1 for a monitor without a group. */
@@ -45,7 +43,7 @@ export interface PingOrigin {
   at?: number;
 }
 
-function heartbeatRows(db: Kysely<Database>) {
+function heartbeatRows(db: Db) {
   return db
     .selectFrom('heartbeats')
     .innerJoin('checks', 'checks.id', 'heartbeats.check_id')
@@ -70,7 +68,7 @@ function errorOf(input: HeartbeatInput, row: Row, message: string | null): strin
 
 async function apply(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   row: Row,
   input: HeartbeatInput,
   origin: PingOrigin,
@@ -167,7 +165,7 @@ async function apply(
 
 /** The monitor with a ping token. */
 export async function findPinged(
-  db: Kysely<Database>,
+  db: Db,
   pingToken: string,
 ): Promise<{ checkId: string; accountId: string } | undefined> {
   return db
@@ -200,7 +198,7 @@ export async function recordPing(
 }
 
 /** Ids of monitors whose deadline passed before an instant, longest ago first. */
-async function findOverdue(db: Kysely<Database>, before: number): Promise<string[]> {
+async function findOverdue(db: Db, before: number): Promise<string[]> {
   const rows = await db
     .selectFrom('heartbeats')
     .innerJoin('checks', 'checks.id', 'heartbeats.check_id')

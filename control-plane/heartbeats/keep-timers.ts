@@ -1,5 +1,4 @@
 /** Keeps the timer of a heartbeat monitor in line with its check. */
-import type { Kysely } from 'kysely';
 import {
   heartbeatDurationMs,
   type HeartbeatSettings,
@@ -13,7 +12,7 @@ import {
 import { ApiError } from '../errors/api-error.ts';
 import { sha256Hex } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { dueAfter, maxPauseMs } from './decide/due-after.ts';
 import { withSettings } from './decide/heartbeat.ts';
 import { heartbeatOf } from './heartbeat-of.ts';
@@ -23,7 +22,7 @@ type Saved = SavedCheck & Partial<Pick<ChangedCheck, 'before'>>;
 
 async function writeHeartbeat(
   { secrets, clock }: Services,
-  db: Kysely<Database>,
+  db: Db,
   { row: { account_id: accountId, id: checkId }, effective: fields, before: old }: Saved,
 ): Promise<void> {
   const settings = fields['heartbeat'] as HeartbeatSettings & { pingToken: string };
@@ -75,7 +74,7 @@ async function writeHeartbeat(
     .execute();
 }
 
-const keepTimer = async (services: Services, db: Kysely<Database>, saved: Saved): Promise<null> => {
+const keepTimer = async (services: Services, db: Db, saved: Saved): Promise<null> => {
   if (!runsOnAgents(saved.row.type)) await writeHeartbeat(services, db, saved);
   return null;
 };

@@ -1,6 +1,6 @@
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import { smallerOf } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import {
   type Gap,
   type GapConsumer,
@@ -12,13 +12,12 @@ import {
 import type { Outage } from '../replicas/index.ts';
 import { excusedUntil, maxPeriods } from './decide/heartbeat.ts';
 import { heartbeatOf } from './heartbeat-of.ts';
-import type { HeartbeatsTable } from './tables.ts';
 
 /**
  * A ping that was due by the end of the gap may be lost, and its job sends the next one only when
  * it is due again: such a monitor waits until then.
  */
-async function excusePings(db: Kysely<Database>, gap: Gap): Promise<void> {
+async function excusePings(db: Db, gap: Gap): Promise<void> {
   const { to } = gap;
   const rows = await db
     .selectFrom('heartbeats')
@@ -46,8 +45,8 @@ async function excusePings(db: Kysely<Database>, gap: Gap): Promise<void> {
  * did.
  */
 export async function excuseByOthers(
-  db: Kysely<Database>,
-  row: Selectable<HeartbeatsTable>,
+  db: Db,
+  row: RowOf<'heartbeats'>,
   outages: readonly Outage[],
   now: number,
 ): Promise<boolean> {

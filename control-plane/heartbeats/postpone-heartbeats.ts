@@ -1,8 +1,6 @@
 /** Heartbeat monitors in maintenance: they do not fail, and get their grace time afterwards. */
-import type { Kysely, Selectable } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { ownRows, updateOwnRows } from '../db/own-rows.ts';
-import type { HeartbeatsTable } from './tables.ts';
 import { postponeHeartbeat } from './decide/heartbeat.ts';
 import { heartbeatOf } from './heartbeat-of.ts';
 import {
@@ -13,10 +11,10 @@ import {
   windowsSince,
 } from '../maintenance/index.ts';
 
-type Row = Selectable<HeartbeatsTable>;
+type Row = RowOf<'heartbeats'>;
 
 async function maintenanceEnd(
-  db: Kysely<Database>,
+  db: Db,
   { account_id: accountId, check_id: checkId }: Row,
   at: number | null,
 ): Promise<number | null> {
@@ -25,7 +23,7 @@ async function maintenanceEnd(
 }
 
 async function setTimer(
-  db: Kysely<Database>,
+  db: Db,
   { account_id: accountId, check_id: checkId }: Row,
   timer: { expectedAt: number | null; failsAt: number | null },
 ): Promise<void> {
@@ -39,7 +37,7 @@ async function setTimer(
  * Moves a passed deadline to the end of the maintenance that covers it or the expected ping, plus
  * the grace time. True when it was moved.
  */
-export async function postponeForMaintenance(db: Kysely<Database>, row: Row): Promise<boolean> {
+export async function postponeForMaintenance(db: Db, row: Row): Promise<boolean> {
   const heartbeat = { graceMs: row.grace_ms, failsAt: row.fails_at };
   const postponed =
     postponeHeartbeat(heartbeat, await maintenanceEnd(db, row, row.fails_at)) ??
@@ -54,7 +52,7 @@ export async function postponeForMaintenance(db: Kysely<Database>, row: Row): Pr
  * A maintenance that still applies delays it again.
  */
 export async function resumeHeartbeats(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   window: PlannedWindow,
   now: number,
@@ -69,7 +67,7 @@ export async function resumeHeartbeats(
   }
 }
 
-async function resume(db: Kysely<Database>, row: Row, now: number): Promise<void> {
+async function resume(db: Db, row: Row, now: number): Promise<void> {
   if (row.last_ping_at === null || row.fails_at === null) return;
   const expectedAt = Math.max(heartbeatOf(row).dueAfter(row.last_ping_at), now);
   const failsAt = expectedAt + row.grace_ms;
@@ -78,7 +76,7 @@ async function resume(db: Kysely<Database>, row: Row, now: number): Promise<void
 
 /** The same for a check that is changed: the maintenance that delays it may not select it any more. */
 export async function resumeHeartbeat(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkId: string,
   now: number,

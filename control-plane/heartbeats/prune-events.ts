@@ -1,11 +1,10 @@
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { olderThan } from '../results/index.ts';
 
 const eventsAtOnce = 500;
 
 /** Deletes events before an instant, oldest first. True when there may be more. */
-export async function pruneHeartbeatEvents(db: Kysely<Database>, before: number): Promise<boolean> {
+export async function pruneHeartbeatEvents(db: Db, before: number): Promise<boolean> {
   const rows = await db
     .selectFrom('heartbeat_events')
     .select(['seq', 'happened_at'])

@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely';
 import type { HeartbeatState } from '@monitor/shared/contract/check-routes.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { HeartbeatTimes } from './decide/heartbeat-times.ts';
 
 /** States of events that change nothing about the monitor. */
@@ -11,7 +10,7 @@ export const quietStates: HeartbeatState[] = ['STARTED', 'LOGGED'];
  * without events.
  */
 export async function readHeartbeatTimes(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkId: string,
   since: number,

@@ -1,11 +1,10 @@
 /** Incidents of status pages, and their updates. */
-import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { incidentRoutes } from '@monitor/shared/contract/incident.ts';
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Handlers } from '../http/handlers.ts';
 import {
   addIncidentUpdate,
@@ -61,7 +60,7 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
   const entries = entryHandlers('Incident', 'incidentId', incidents);
 
   const getUpdate = async (
-    unit: Kysely<Database>,
+    unit: Db,
     accountId: string,
     ids: { incidentId: string; incidentUpdateId: string },
   ) => {
@@ -69,7 +68,7 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
     if (row === undefined) throw notFound('incident update', ids.incidentUpdateId);
     return row;
   };
-  const touch = (unit: Kysely<Database>, accountId: string, id: string) =>
+  const touch = (unit: Db, accountId: string, id: string) =>
     updateOwnRows(unit, 'incidents', accountId)
       .set({ updated_at: clock.now() })
       .where('id', '=', id)

@@ -6,13 +6,12 @@
  * that says so. No text names the check: status pages are public, and names of checks are not
  * written for the public.
  */
-import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { triggerIncident } from '@monitor/shared/contract/check.ts';
 import { severity } from '@monitor/shared/contract/primitives.ts';
 import { fromFlag } from '../db/columns.ts';
 import { ownRows, updateOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { asOf, lastUpdateStatus, type IncidentStatus } from './decide/incident.ts';
 import { type CheckConsumer, isDeactivated, type SavedCheck } from '../checks/index.ts';
 import { suppressesIncidents } from '../maintenance/index.ts';
@@ -46,7 +45,7 @@ const latestIncidents = 10;
 
 /** Usually one; more when users re-opened earlier ones. */
 async function openIncidentsOf(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, checkId }: Check,
   now: number,
 ): Promise<OpenIncident[]> {
@@ -65,7 +64,7 @@ async function openIncidentsOf(
 
 /** Those of the named incidents that are neither resolved nor deleted. */
 export async function stillOpen(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   ids: readonly string[],
   now: number,
@@ -96,7 +95,7 @@ export async function stillOpen(
 /** Opens an incident for a check without an open one, in the transaction of the alert. */
 export async function openIncidentOf(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   check: AutomatedIncident,
   template: z.output<typeof triggerIncident>,
 ): Promise<void> {
@@ -131,7 +130,7 @@ export async function openIncidentOf(
 /** Opens an incident with its first update. */
 export async function openIncident(
   { newId }: Pick<Services, 'newId'>,
-  db: Kysely<Database>,
+  db: Db,
   incident: {
     accountId: string;
     checkId: string | null;
@@ -161,7 +160,7 @@ export async function openIncident(
 /** Adds an update to an open incident, after what people wrote. */
 export async function addToIncident(
   { newId }: Pick<Services, 'newId'>,
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   incident: OpenIncident,
   update: { description: string; status: IncidentStatus; at: number },
@@ -182,7 +181,7 @@ export async function addToIncident(
 
 /** One that is as severe or more stays as it is; the worst comes first among the options. */
 export async function raiseSeverity(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   incidentId: string,
   to: z.output<typeof severity>,
@@ -200,7 +199,7 @@ export async function raiseSeverity(
 /** Resolves the open incident of the check, if there is one. */
 export async function resolveIncidentOf(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   check: AutomatedIncident,
 ): Promise<void> {
   await resolve(services, db, check, 'The check that opened this incident passes again.');
@@ -209,7 +208,7 @@ export async function resolveIncidentOf(
 /** Closes the incident of a check. */
 async function closeIncidentOf(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   { row }: SavedCheck,
   reason: 'deleted' | 'deactivated',
 ): Promise<AfterCommit> {
@@ -228,7 +227,7 @@ export const incidentsOfChecks: CheckConsumer = {
 
 async function resolve(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   { accountId, checkId, at }: Check & { at: number },
   description: string,
 ): Promise<void> {

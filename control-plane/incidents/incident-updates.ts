@@ -1,10 +1,9 @@
 /** Writes incident updates of users and checks, and plans their announcements. */
-import type { Kysely, Selectable, Updateable } from 'kysely';
+import type { Updateable } from 'kysely';
 import { ApiError } from '../errors/api-error.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
-import type { IncidentUpdatesTable } from './tables.ts';
+import type { Database, Db, RowOf } from '../db/tables.ts';
 import {
   announcementOfChanged,
   announcementOfNew,
@@ -13,7 +12,7 @@ import {
 } from './decide/announcement.ts';
 import type { IncidentStatus } from './decide/incident.ts';
 
-export type UpdateRow = Selectable<IncidentUpdatesTable>;
+export type UpdateRow = RowOf<'incident_updates'>;
 
 export interface NewUpdate {
   id: string;
@@ -31,11 +30,7 @@ const announced = (row: UpdateRow) => ({
   notifySubscribers: fromFlag(row.notify_subscribers),
 });
 
-async function carryOut(
-  db: Kysely<Database>,
-  row: UpdateRow,
-  effect: AnnouncementEffect,
-): Promise<void> {
+async function carryOut(db: Db, row: UpdateRow, effect: AnnouncementEffect): Promise<void> {
   if (effect.kind === 'drop') {
     await deleteOwnRows(db, 'incident_announcements', row.account_id)
       .where('incident_update_id', '=', row.id)
@@ -59,10 +54,7 @@ async function carryOut(
 }
 
 /** Adds an update. `announceDueUpdates` notifies subscribers in transactions of its own. */
-export async function addIncidentUpdate(
-  db: Kysely<Database>,
-  update: NewUpdate,
-): Promise<UpdateRow> {
+export async function addIncidentUpdate(db: Db, update: NewUpdate): Promise<UpdateRow> {
   const row = await db
     .insertInto('incident_updates')
     .values({
@@ -83,7 +75,7 @@ export async function addIncidentUpdate(
 
 /** Stores a changed update. */
 export async function changeIncidentUpdate(
-  db: Kysely<Database>,
+  db: Db,
   before: UpdateRow,
   after: UpdateRow,
   now: number,
@@ -111,7 +103,7 @@ function stateOf(
 
 /** An update of an incident; undefined for unknown and foreign ones. */
 export function findIncidentUpdate(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { incidentId, incidentUpdateId }: { incidentId: string; incidentUpdateId: string },
 ): Promise<UpdateRow | undefined> {
@@ -122,11 +114,7 @@ export function findIncidentUpdate(
 }
 
 /** Deletes an update. Throws 409 for the last one of its incident. */
-export async function deleteIncidentUpdate(
-  db: Kysely<Database>,
-  row: UpdateRow,
-  now: number,
-): Promise<void> {
+export async function deleteIncidentUpdate(db: Db, row: UpdateRow, now: number): Promise<void> {
   const other = await db
     .selectFrom('incident_updates')
     .select('id')
@@ -150,7 +138,7 @@ export async function deleteIncidentUpdate(
 
 /** Progress of the announcement of an update. */
 export async function updateAnnouncement(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   updateId: string,
   progress: Updateable<Database['incident_announcements']>,

@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely';
 import type { Window } from '../core/decide/results-window.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { asOf, openRanges, type IncidentStatus } from './decide/incident.ts';
 
 interface Of {
@@ -11,7 +10,7 @@ interface Of {
 
 /** When incidents that a check opened, or that affect its service, were open within a window. */
 export async function incidentsBetween(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { checkId, serviceId }: Of,
   { from, to }: Window,

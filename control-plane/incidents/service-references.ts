@@ -1,13 +1,12 @@
 /** Services: rows ↔ wire, and references of cards and incidents. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { service } from '@monitor/shared/contract/status-page.ts';
 import { invalidField } from '../errors/api-error.ts';
 import { stampsOf } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 
 type ServiceRow = Pick<
-  Selectable<Database['services']>,
+  RowOf<'services'>,
   'id' | 'name' | 'account_id' | 'created_at' | 'updated_at'
 >;
 export type ServiceWire = z.input<typeof service>;
@@ -23,7 +22,7 @@ export function toServiceWire(row: ServiceRow): ServiceWire {
 
 /** The ids without repeats, in order; refuses ids of unknown services. */
 export async function checkServices(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   field: string,
   references: readonly { id: string }[],

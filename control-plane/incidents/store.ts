@@ -1,18 +1,16 @@
 /** Incidents and their updates: rows ↔ wire. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { incident, incidentUpdate } from '@monitor/shared/contract/incident.ts';
 import { fromFlag, stampsOf, toTimestamp } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
-import type { IncidentsTable, IncidentUpdatesTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { asOf, duration, lastUpdateStatus, type IncidentStatus } from './decide/incident.ts';
 import { readInstant } from '../core/instant.ts';
 import type { NewUpdate } from './incident-updates.ts';
 import { toServiceWire } from './service-references.ts';
 
-export type IncidentRow = Selectable<IncidentsTable>;
-type UpdateRow = Omit<Selectable<IncidentUpdatesTable>, 'seq'>;
+export type IncidentRow = RowOf<'incidents'>;
+type UpdateRow = Omit<RowOf<'incident_updates'>, 'seq'>;
 type Wire = z.input<typeof incident>;
 
 /** Facts: the list of updates returns the latest hundred. */
@@ -48,7 +46,7 @@ export function toUpdateWire(row: UpdateRow): z.input<typeof incidentUpdate> {
 
 /** Incidents with services and updates, in the given order. Open ones last until `now`. */
 export async function presentIncidents(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   rows: readonly IncidentRow[],
   now: number,
@@ -119,7 +117,7 @@ export async function presentIncidents(
 }
 
 /** The newest updates of an incident, newest first. */
-export async function latestUpdates(db: Kysely<Database>, accountId: string, incidentId: string) {
+export async function latestUpdates(db: Db, accountId: string, incidentId: string) {
   return ownRows(db, 'incident_updates', accountId)
     .where('incident_id', '=', incidentId)
     .orderBy('public_at', 'desc')
@@ -149,7 +147,7 @@ export function toNewUpdate(
 
 /** Ids and names of the services of an incident. */
 export async function servicesOfIncident(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   incidentId: string,
 ): Promise<{ id: string; name: string }[]> {
@@ -165,7 +163,7 @@ export async function servicesOfIncident(
 
 /** Sets the services of an incident, which are known to belong to the account. */
 export async function replaceServices(
-  db: Kysely<Database>,
+  db: Db,
   incidentId: string,
   serviceIds: readonly string[],
 ): Promise<void> {

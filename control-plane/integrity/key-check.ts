@@ -3,11 +3,10 @@
  * After a key change, `writeKeyCheck` must write it again.
  */
 import { existsSync } from 'node:fs';
-import type { Kysely } from 'kysely';
 import { nameOfDatabase } from './name-of-database.ts';
 import { forgetUnreadableCredentials } from './stored-credentials.ts';
 import { addFact, readFact, writeFact } from '../db/installation.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { reencryptFacts } from '../core/encrypted-facts.ts';
 import {
@@ -21,7 +20,7 @@ const fact = 'key_check';
 /** Additional data of the value, in place of an account id. */
 const scope = 'installation';
 
-export async function writeKeyCheck(db: Kysely<Database>, secrets: SecretCipher): Promise<void> {
+export async function writeKeyCheck(db: Db, secrets: SecretCipher): Promise<void> {
   await writeFact(db, fact, secrets.encrypt(fact, scope));
 }
 
@@ -31,7 +30,7 @@ interface Encrypted {
 }
 
 /** A value that was encrypted with the key of this database; undefined without any. */
-async function anyEncrypted(db: Kysely<Database>): Promise<Encrypted | undefined> {
+async function anyEncrypted(db: Db): Promise<Encrypted | undefined> {
   const value = await readFact(db, fact);
   if (value !== undefined) return { value, scope };
   // The database is older than the key check.
@@ -67,7 +66,7 @@ function opens(secrets: SecretCipher, encrypted: Encrypted): boolean {
 }
 
 /** True when no value in the database is encrypted with another key. */
-export async function fits(db: Kysely<Database>, secrets: SecretCipher): Promise<boolean> {
+export async function fits(db: Db, secrets: SecretCipher): Promise<boolean> {
   const encrypted = await anyEncrypted(db);
   return encrypted === undefined || opens(secrets, encrypted);
 }
@@ -80,7 +79,7 @@ const anew =
  * does not belong to the database; with `acceptNewKey` it becomes the key of the database.
  */
 export async function openFittingKey(
-  db: Kysely<Database>,
+  db: Db,
   config: KeySettings & { DATABASE_FILE: string; DATABASE_URL?: string | undefined },
   acceptNewKey: boolean,
 ): Promise<SecretCipher> {

@@ -1,11 +1,11 @@
 /** Opens the standby of DATABASE_READ_URL, or explains why it cannot be one. */
 import { randomUUID } from 'node:crypto';
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { Config } from '../core/config.ts';
 import { databaseFailure } from '../db/failure.ts';
 import { addFact } from '../db/installation.ts';
 import { openPostgres } from '../db/postgres.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { nameOfServer } from './name-of-database.ts';
 
@@ -15,7 +15,7 @@ const fact = 'installation_id';
  * True when a database belongs to the installation with that id; null for a standby to which the id
  * has not come yet.
  */
-async function belongsTo(standby: Kysely<Database>, id: string): Promise<boolean | null> {
+async function belongsTo(standby: Db, id: string): Promise<boolean | null> {
   const { rows } = await sql<{ is_standby: boolean; has_table: boolean }>`
     select pg_is_in_recovery() as is_standby, to_regclass('installation') is not null as has_table
   `.execute(standby);
@@ -37,9 +37,9 @@ async function belongsTo(standby: Kysely<Database>, id: string): Promise<boolean
  */
 export async function openStandby(
   { DATABASE_READ_URL: url, DATABASE_POOL, DATABASE_PREPARED }: Config,
-  primary: Kysely<Database>,
+  primary: Db,
   replicaId: string,
-): Promise<Kysely<Database> | null> {
+): Promise<Db | null> {
   if (url === undefined) return null;
   const id = await addFact(primary, fact, randomUUID());
   const standby = openPostgres({

@@ -1,6 +1,5 @@
 /** Opens the database for `serve`, or explains why it must not be opened, and what to do. */
 import { statSync } from 'node:fs';
-import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Config } from '../core/config.ts';
@@ -9,7 +8,7 @@ import { readMove } from '../db/installation.ts';
 import { migrateToLatest, migrationState } from '../db/migrate.ts';
 import { openDatabase, openInMemory } from '../db/open.ts';
 import { openPostgres, refusalOfServer } from '../db/postgres.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
 import { damageAdvice, refusalToOpen } from './decide-opening.ts';
 import { commitsBehindDamage, findFiles } from './files.ts';
@@ -58,7 +57,7 @@ interface Replica {
 export async function openServer(
   { DATABASE_URL, DATABASE_POOL, DATABASE_PREPARED }: ServerSettings,
   { replicaId, logger }: Replica,
-): Promise<Kysely<Database>> {
+): Promise<Db> {
   const what = `DATABASE_URL: the database ${nameOfServer(DATABASE_URL)}`;
   const db = openPostgres({
     url: DATABASE_URL,
@@ -87,7 +86,7 @@ export async function openServer(
 /** No right to make tables, nowhere to make them, or tables of another program. */
 const unusable = /^(42501|3F000|42P07)$/;
 
-async function migrateServer(db: Kysely<Database>, name: string): Promise<void> {
+async function migrateServer(db: Db, name: string): Promise<void> {
   try {
     await migrateToLatest(db);
   } catch (error) {
@@ -102,7 +101,7 @@ async function migrateServer(db: Kysely<Database>, name: string): Promise<void> 
 }
 
 /** Refuses a database to which a copy of another one did not end. */
-export async function refuseUnfinishedMove(db: Kysely<Database>, name: string): Promise<void> {
+export async function refuseUnfinishedMove(db: Db, name: string): Promise<void> {
   const move = await readMove(db);
   if (move?.state !== 'copying') return;
   throw refused(
@@ -152,7 +151,7 @@ export async function openWhole(
   { DATABASE_FILE, DATABASE_URL, ENCRYPTION_KEY, ...settings }: Config,
   integrity: IntegrityWatch,
   { mustBeAlone, clock, ...replica }: Replica & { mustBeAlone: boolean; clock: Clock },
-): Promise<Kysely<Database>> {
+): Promise<Db> {
   if (DATABASE_URL !== undefined) {
     const name = nameOfServer(DATABASE_URL);
     const open = async () => {

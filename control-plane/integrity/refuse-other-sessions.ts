@@ -1,6 +1,6 @@
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { sleep, systemClock } from '@monitor/shared/clock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 
 const looks = 5;
@@ -10,11 +10,7 @@ const betweenLooksMs = 500;
  * Refuses when a replica is connected to a PostgreSQL, or another command. Sessions are seen by the
  * name that they give themselves; `ownId` is in the name of the own ones. `what` begins the sentence.
  */
-export async function refuseOtherSessions(
-  db: Kysely<Database>,
-  what: string,
-  ownId: string,
-): Promise<void> {
+export async function refuseOtherSessions(db: Db, what: string, ownId: string): Promise<void> {
   const find = async () => {
     const { rows } = await sql<{ name: string; address: string | null }>`
       select application_name as name, host(client_addr) as address from pg_stat_activity

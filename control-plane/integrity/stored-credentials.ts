@@ -2,11 +2,11 @@
  * All stored credentials that must be read again, by table: they are encrypted again when the key changes.
  * Credentials that are only compared are stored as hashes.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { mapCredentials, mapRawKeys, isEncryptedVariable } from '../core/decide/credentials.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Database, Db } from '../db/tables.ts';
 
 /** Gives the new text for a stored value of an account. */
 type Replace = (value: string, accountId: string, isJson?: boolean) => string;
@@ -14,18 +14,17 @@ type Replace = (value: string, accountId: string, isJson?: boolean) => string;
 const rowsAtOnce = 500;
 
 type Key = string | number;
-type Unit = Kysely<Database> | Transaction<Database>;
 
 interface Kind {
   /** For messages. */
   name: string;
-  count(db: Unit): Promise<number>;
+  count(db: Db): Promise<number>;
   /**
    * Replaces the values of some rows after `after`. Gives the key of the last row, or null without
    * rows.
    */
   replace(
-    db: Unit,
+    db: Db,
     after: Key | null,
     replace: Replace,
   ): Promise<{ last: Key | null; rows: number } | null>;
@@ -156,7 +155,7 @@ function opened(secrets: SecretCipher, value: string, accountId: string): string
 }
 
 async function replaceAll(
-  db: Unit,
+  db: Db,
   of: readonly Kind[],
   replace: Replace,
   onProgress: (done: number, total: number) => void = () => undefined,
@@ -178,10 +177,7 @@ async function replaceAll(
  * Clears credentials that were encrypted with a lost key, so that their rows can be read: a channel
  * then has no configuration, a check no password. Secret variables and certificates stay.
  */
-export async function forgetUnreadableCredentials(
-  db: Kysely<Database>,
-  secrets: SecretCipher,
-): Promise<void> {
+export async function forgetUnreadableCredentials(db: Db, secrets: SecretCipher): Promise<void> {
   await db.transaction().execute((unit) =>
     replaceAll(unit, kinds(true), (value, accountId, isJson) => {
       try {
@@ -200,7 +196,7 @@ export async function forgetUnreadableCredentials(
  * `unreadable`.
  */
 export async function reencryptStoredCredentials(
-  db: Kysely<Database>,
+  db: Db,
   secrets: SecretCipher,
   onProgress: (done: number, total: number) => void,
 ): Promise<{ kinds: Record<string, number>; unreadable: Record<string, number> }> {
@@ -210,7 +206,7 @@ export async function reencryptStoredCredentials(
     ...each,
     // In batches: stopping `serve` or killing the process loses nothing.
     replace: (unit, after) =>
-      (unit as Kysely<Database>).transaction().execute((inner) =>
+      (unit as Db).transaction().execute((inner) =>
         each.replace(inner, after, (value, accountId) => {
           const text = opened(secrets, value, accountId);
           const counted = text === null ? unreadable : counts;

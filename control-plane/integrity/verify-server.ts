@@ -1,9 +1,9 @@
 /** Verifies what a PostgreSQL stores: every payload and every JSON column. Its files are its own. */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { encryptedPrefix } from '../core/secret-cipher.ts';
 import { isJson, payloadText, type StoredPayload } from '../db/columns.ts';
 import { migrationState } from '../db/migrate.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { maxProblems, type Verification } from './verify.ts';
 
 /** Advice for damage in a PostgreSQL, as the end of a sentence. */
@@ -21,7 +21,7 @@ interface Table {
 }
 
 /** Tables with rows of their own: of a partitioned one its partitions. */
-async function tablesOf(db: Kysely<Database>): Promise<Table[]> {
+async function tablesOf(db: Db): Promise<Table[]> {
   const { rows } = await sql<Table>`
     select relname as name, array_agg(attname::text) as columns,
       ceil(pg_relation_size(pg_class.oid) / ${pageBytes}::float8) as pages
@@ -33,7 +33,7 @@ async function tablesOf(db: Kysely<Database>): Promise<Table[]> {
 }
 
 async function* rowsOf<Row>(
-  db: Kysely<Database>,
+  db: Db,
   { name, pages }: Table,
   columns: readonly string[],
 ): AsyncGenerator<Row> {
@@ -48,7 +48,7 @@ async function* rowsOf<Row>(
   }
 }
 
-async function payloadProblems(db: Kysely<Database>, table: Table): Promise<string[]> {
+async function payloadProblems(db: Db, table: Table): Promise<string[]> {
   const key = ['result_seq', 'seq', 'id'].find((name) => table.columns.includes(name));
   if (!table.columns.includes('payload') || !table.columns.includes('encoding')) return [];
   const hasChecksum = table.columns.includes('checksum');
@@ -72,7 +72,7 @@ async function payloadProblems(db: Kysely<Database>, table: Table): Promise<stri
 }
 
 /** Values that are encrypted are JSON only once they are decrypted, for which this has no key. */
-async function jsonProblems(db: Kysely<Database>, table: Table): Promise<string[]> {
+async function jsonProblems(db: Db, table: Table): Promise<string[]> {
   const columns = table.columns.filter((name) => name.endsWith('_json'));
   if (columns.length === 0) return [];
   const counts = new Map<string, number>();
@@ -90,7 +90,7 @@ async function jsonProblems(db: Kysely<Database>, table: Table): Promise<string[
 
 /** Verifies a database while it is in use; changes nothing. `quick` looks at no row. */
 export async function verifyServer(
-  db: Kysely<Database>,
+  db: Db,
   name: string,
   { quick = false } = {},
 ): Promise<Verification> {

@@ -1,10 +1,9 @@
 /** Creates, changes and deletes maintenance windows; agents and heartbeats are updated. */
-import type { Kysely } from 'kysely';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
 import { lockRows } from '../db/lock.ts';
 import { ownRows, updateOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { changeOccurrence, type ChangeRequest } from './decide/change-occurrence.ts';
 import {
   occurrenceAt,
@@ -48,7 +47,7 @@ import type { Services } from '../core/services.ts';
 async function commit<T>(
   { commits, hub }: Services,
   accountId: string,
-  change: (db: Kysely<Database>) => Promise<T>,
+  change: (db: Db) => Promise<T>,
 ): Promise<T> {
   const result = await commits.run(async (db) => {
     const changed = await change(db);
@@ -69,7 +68,7 @@ async function commit<T>(
  */
 async function withdraw(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   window: PlannedWindow,
   now: number,
@@ -94,7 +93,7 @@ const named: IdLists = {
  * page is gone is shown nowhere: without any page in its list it would be shown on others.
  */
 export async function dropFromWindows(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   table: NamedTable,
   id: string | number,
@@ -120,11 +119,7 @@ export async function dropFromWindows(
  * Call it in a transaction before it changes which checks a service or a page has: what windows hold of them is looked
  * at again, and agents are updated. The hub is notified by its caller.
  */
-export async function checksMayLeave(
-  services: Services,
-  db: Kysely<Database>,
-  accountId: string,
-): Promise<void> {
+export async function checksMayLeave(services: Services, db: Db, accountId: string): Promise<void> {
   const concerned = (await standingWindows(db, accountId)).filter(({ scopes, mutedScope }) =>
     [...scopes, mutedScope].some(
       ({ serviceIds, statusPageIds }) => serviceIds.length + statusPageIds.length > 0,
@@ -138,14 +133,14 @@ export async function checksMayLeave(
   await raiseAllLocations(db, accountId);
 }
 
-async function windowOfRow(db: Kysely<Database>, row: WindowRow): Promise<PlannedWindow> {
+async function windowOfRow(db: Db, row: WindowRow): Promise<PlannedWindow> {
   const [window] = await windowsFromRows(db, row.account_id, [row]);
   return window ?? windowFromRow(row);
 }
 
 export function maintenanceWindowsOf(services: Services) {
   const { db, clock } = services;
-  const withdrawNow = async (unit: Kysely<Database>, row: WindowRow) => {
+  const withdrawNow = async (unit: Db, row: WindowRow) => {
     const window = await windowOfRow(unit, row);
     await withdraw(services, unit, row.account_id, window, clock.now());
   };
@@ -192,7 +187,7 @@ async function onOccurrence<T>(
   services: Services,
   accountId: string,
   { id, startsAt }: { id: number; startsAt: number },
-  work: (db: Kysely<Database>, of: OfOccurrence) => Promise<T>,
+  work: (db: Db, of: OfOccurrence) => Promise<T>,
 ): Promise<T> {
   return commit(services, accountId, async (db) => {
     const row = await maintenanceWindowsOf(services).lock(db, accountId, id);
@@ -237,7 +232,7 @@ export async function changeMaintenance<T>(
   accountId: string,
   at: { id: number; startsAt: number },
   request: ChangeRequest,
-  also: (db: Kysely<Database>, of: OfOccurrence) => Promise<T>,
+  also: (db: Db, of: OfOccurrence) => Promise<T>,
 ): Promise<T> {
   return onOccurrence(services, accountId, at, async (db, of) => {
     const { window, occurrence, now } = of;

@@ -1,6 +1,5 @@
 /** Maintenance of checks in a time range. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Occurrence } from './decide/maintenance.ts';
 import { asMute, inEffectBetween, type PlannedWindow } from './decide/planned-maintenance.ts';
 import type { Window } from '../core/decide/results-window.ts';
@@ -27,7 +26,7 @@ interface NamedOccurrence extends Occurrence {
 
 /** The maintenance that pauses checks and overlaps a time range, by check. */
 export async function maintenanceBetween(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
   { from, to }: Window,
@@ -37,7 +36,7 @@ export async function maintenanceBetween(
 
 /** The same with windows that only silence: what checks report meanwhile is planned. */
 export async function plannedBetween(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
   { from, to }: Window,
@@ -47,7 +46,7 @@ export async function plannedBetween(
 }
 
 async function between(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
   { from, to }: Window,

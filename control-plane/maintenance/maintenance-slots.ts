@@ -1,5 +1,4 @@
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { heldAt, type PlannedWindow } from './decide/planned-maintenance.ts';
 import { selectionOf, windowsSince } from './windows.ts';
 
@@ -10,10 +9,10 @@ interface AccountWindows {
 
 /** Slots that maintenance excludes, by the windows in effect at their time; read once per account. */
 export class MaintenanceSlots {
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #accounts = new Map<string, AccountWindows>();
 
-  constructor(db: Kysely<Database>) {
+  constructor(db: Db) {
     this.#db = db;
   }
 

@@ -1,10 +1,10 @@
 /** Updates of occurrences: what people write, and the notices that the system makes. */
-import { type Kysely, type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { maxUpdates } from '@monitor/shared/contract/maintenance-window.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
 import { lockRows } from '../db/lock.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import type { Occurrence } from './decide/maintenance.ts';
 import { carryOver, livingStarts, type CarriedOccurrence } from './decide/carry-over.ts';
@@ -24,12 +24,11 @@ import {
   type PlannedWindow,
 } from './decide/planned-maintenance.ts';
 import { windowsFromRows } from './maintenance-windows/store.ts';
-import type { MaintenanceUpdatesTable } from './tables.ts';
 
 /** The clocks of a zone may make an occurrence longer than the first. */
 const dayMs = 86_400_000;
 
-export type UpdateRow = Selectable<MaintenanceUpdatesTable>;
+export type UpdateRow = RowOf<'maintenance_updates'>;
 /** `UPDATE` is of a person. */
 export type UpdateKind = NoticeKind | 'UPDATE';
 
@@ -41,7 +40,7 @@ export interface OfOccurrence {
 
 /** When the notices of a window are to be looked at. */
 export async function noticesMayBeDue(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   id: number,
   at: number | null,
@@ -64,7 +63,7 @@ interface NewUpdate {
 }
 
 async function insertUpdate(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   update: NewUpdate,
   now: number,
@@ -86,7 +85,7 @@ async function insertUpdate(
 
 /** The updates that people wrote, the newest of each occurrence that is scheduled to begin in `[from, to)`; newest first. */
 export function updatesOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   windowIds: readonly number[],
   { from, to }: { from: number; to: number },
@@ -166,7 +165,7 @@ export async function pruneMaintenance({
 /** Writes an update of a person about an occurrence as it is then. */
 export async function writeUpdate(
   { newId }: Services,
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { window, occurrence, now }: OfOccurrence,
   { description, notifySubscribers }: { description: string; notifySubscribers: boolean },
@@ -190,7 +189,7 @@ const ofPerson = (of: { id: number; startsAt: number; updateId: string }) =>
   ({ window_id: of.id, starts_at: of.startsAt, kind: 'UPDATE', id: of.updateId }) as const;
 
 export function changeUpdate(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   of: { id: number; startsAt: number; updateId: string },
   description: string,
@@ -204,7 +203,7 @@ export function changeUpdate(
 }
 
 export async function deleteUpdate(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   of: { id: number; startsAt: number; updateId: string },
 ): Promise<boolean> {
@@ -216,7 +215,7 @@ export async function deleteUpdate(
 
 /** Progress of the announcement of an update. */
 export async function setReached(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   id: string,
   progress: Partial<UpdateRow>,
@@ -228,11 +227,7 @@ export async function setReached(
 }
 
 /** What was made of a window, oldest first. */
-async function madeOf(
-  db: Kysely<Database>,
-  accountId: string,
-  windowId: number,
-): Promise<MadeNotice[]> {
+async function madeOf(db: Db, accountId: string, windowId: number): Promise<MadeNotice[]> {
   const rows = await ownRows(db, 'maintenance_updates', accountId)
     .where('window_id', '=', windowId)
     .orderBy('seq')
@@ -245,7 +240,7 @@ async function madeOf(
 
 /** Writes what people did with an occurrence. */
 export async function writeChange(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { windowId, startsAt }: { windowId: number; startsAt: number },
   { begunAt, verifyingAt, endsAt, completedAt, resumedAt }: OccurrenceChange,
@@ -263,7 +258,7 @@ export async function writeChange(
 
 /** Notifies those who know of an occurrence that it is cancelled: its window is gone, or not published any more. */
 async function cancelNotified(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   windowId: number,
   { scheduledAt, made, now }: { scheduledAt: number; made: readonly MadeNotice[]; now: number },
@@ -279,7 +274,7 @@ const isPublished = ({ visibility }: PlannedWindow): boolean => visibility?.enab
 
 /** Carries what is known of the occurrences of a window over to what they are after a change; null for a deletion. */
 export async function carryOccurrences(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   before: PlannedWindow,
   after: PlannedWindow | null,
@@ -314,7 +309,7 @@ export async function carryOccurrences(
 
 /** Ids of notices follow from the scheduled start of their occurrence. */
 async function moveUpdates(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { windowId, from, to }: { windowId: number; from: number; to: number },
   made: readonly MadeNotice[],

@@ -1,8 +1,7 @@
 /** Scheduled maintenance of the coming days, which agents get with their checks. */
-import type { Kysely } from 'kysely';
 import type { Pause } from '@monitor/shared/contract/agent-protocol.ts';
 import { hash32 } from '@monitor/shared/domain/hash.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { heldBetween, mergeOccurrences } from './decide/planned-maintenance.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { maintenanceWindowsOf, selectionOf } from './windows.ts';
@@ -24,7 +23,7 @@ export interface MaintenancePlan {
   day: number;
   of: (checkId: string) => ScheduledMaintenance;
   /** Reads again which windows apply to these checks, after their tags changed. */
-  selectAgain: (db: Kysely<Database>, checkIds: readonly string[]) => Promise<void>;
+  selectAgain: (db: Db, checkIds: readonly string[]) => Promise<void>;
 }
 
 const none: ScheduledMaintenance = { pauses: [], key: '' };
@@ -52,7 +51,7 @@ function phaseOf(accountId: string): number {
  * ended.
  */
 export async function scheduledMaintenance(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   now: number,
 ): Promise<MaintenancePlan> {
@@ -82,7 +81,7 @@ export async function scheduledMaintenance(
     }
     return found;
   };
-  const selectAgain = async (reader: Kysely<Database>, ids: readonly string[]): Promise<void> => {
+  const selectAgain = async (reader: Db, ids: readonly string[]): Promise<void> => {
     const applies = await selectionOf(reader, accountId, windows, ids);
     for (const id of ids) again.set(id, applies);
   };

@@ -1,6 +1,5 @@
 /** Finds the checks that are in maintenance. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { jsonValue } from '../db/expressions.ts';
 import {
   appliesTo,
@@ -27,19 +26,12 @@ const maxListLength = 500;
 const noTags: ReadonlySet<string> = new Set();
 
 /** The present windows of an account, for announcements. */
-export async function maintenanceWindowsOf(
-  db: Kysely<Database>,
-  accountId: string,
-): Promise<PlannedWindow[]> {
+export async function maintenanceWindowsOf(db: Db, accountId: string): Promise<PlannedWindow[]> {
   return standingWindows(db, accountId);
 }
 
 /** The windows of an account that take place at an instant, each with its end, as text to compare. */
-export async function maintenanceHeld(
-  db: Kysely<Database>,
-  accountId: string,
-  at: number,
-): Promise<string[]> {
+export async function maintenanceHeld(db: Db, accountId: string, at: number): Promise<string[]> {
   const windows = await standingWindows(db, accountId);
   return windows.flatMap((window) => {
     const held = heldAt(window, at);
@@ -49,7 +41,7 @@ export async function maintenanceHeld(
 
 /** All versions of the windows of an account that were in effect at an instant or later. */
 export async function windowsSince(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   since: number,
 ): Promise<PlannedWindow[]> {
@@ -59,7 +51,7 @@ export async function windowsSince(
 
 /** The checks that services follow, each or by its group. */
 export function checksOfSources(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   serviceIds: readonly string[],
   among: readonly string[] | null = null,
@@ -84,7 +76,7 @@ export function checksOfSources(
 
 /** The checks of services: those that they follow, and those that report to them. */
 export async function checksOfServices(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   serviceIds: readonly string[],
   among: readonly string[] | null = null,
@@ -103,7 +95,7 @@ export async function checksOfServices(
 
 /** The checks that each scope names: by itself, or through groups, services and pages. */
 async function checksInScopes(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   windows: readonly PlannedWindow[],
   checkIds: readonly string[] | null,
@@ -161,7 +153,7 @@ async function checksInScopes(
 
 /** Gives a predicate: does a window apply to a check, by its tags and scopes? */
 export async function selectionOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   windows: readonly PlannedWindow[],
   checkIds: readonly string[] | null = null,
@@ -205,7 +197,7 @@ export async function selectionOf(
  * look-ups.
  */
 export async function maintenanceOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
   at: number,
@@ -217,7 +209,7 @@ export async function maintenanceOf(
 
 /** Like `maintenanceOf`, with the windows that only silence the alerts of a check. */
 export async function muteOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
   at: number,
@@ -228,7 +220,7 @@ export async function muteOf(
 
 /** The same for the present instant, by the windows that are not withdrawn. */
 export async function maintenanceNow(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
   now: number,
@@ -239,7 +231,7 @@ export async function maintenanceNow(
 
 async function maintenanceBy(
   all: readonly PlannedWindow[],
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
   at: number,
@@ -265,7 +257,7 @@ async function maintenanceBy(
 
 /** An occurrence by its id, as it takes place, with its window; undefined for an unknown one. */
 export async function occurrenceOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   windowId: number,
   id: string,
@@ -279,7 +271,7 @@ export async function occurrenceOf(
 
 /** The checks that a window pauses or silences, by id. */
 export async function checksOfOccurrence(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   window: PlannedWindow,
 ): Promise<string[]> {
@@ -299,7 +291,7 @@ export async function checksOfOccurrence(
  * windows, and this is asked when a check alerts.
  */
 export async function suppressesIncidents(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   serviceId: string,
   now: number,

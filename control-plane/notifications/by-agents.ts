@@ -8,12 +8,11 @@ import {
   type ControlPlaneWatch,
   type PreparedMessage,
 } from '@monitor/shared/contract/control-plane-watch.ts';
-import type { Selectable } from 'kysely';
 import type { Config } from '../core/config.ts';
 import type { Services } from '../core/services.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { RowOf } from '../db/tables.ts';
 import { variablesOfCheck } from '../checks/index.ts';
 import type { Attempt } from './attempt.ts';
 import type { Channel, Transports } from './channel.ts';
@@ -99,7 +98,7 @@ function keepingTransports(
   };
 }
 
-type Row = Selectable<Database['alert_channels']>;
+type Row = RowOf<'alert_channels'>;
 type Messages = ControlPlaneWatch['messages'];
 
 /** Null for a channel that cannot send it, as it is stored. */

@@ -1,6 +1,5 @@
 /** Delivery of one outbox row: a mail, or a notification to a channel. */
-import type { Database } from '../db/tables.ts';
-import type { Kysely, Selectable } from 'kysely';
+import type { Db, RowOf } from '../db/tables.ts';
 import { channelConfigs, type AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
 import { fromJson } from '../db/columns.ts';
 import type { OutboxRow } from './outbox-rows.ts';
@@ -19,7 +18,7 @@ import { attemptPush } from './push.ts';
 import { type DeviceRow, subscriptionOf } from './push-devices.ts';
 import { slackMessagesOf } from './slack-messages.ts';
 
-export type ChannelRow = Selectable<Database['alert_channels']>;
+export type ChannelRow = RowOf<'alert_channels'>;
 
 /** Everything that does not depend on the single notification. */
 export type SharedTransports = Omit<Transports, 'variables' | 'slackMessages'>;
@@ -113,7 +112,7 @@ export const withoutChannels =
 
 /** The accounts that have channels by which they may not send: nobody would notice before an alert is lost. */
 export async function accountsWithoutChannels(
-  db: Kysely<Database>,
+  db: Db,
   operatorChannelAccounts: readonly string[],
 ): Promise<string[]> {
   const types = Object.keys(channels) as AlertChannelType[];

@@ -4,15 +4,12 @@
  * head whose deletion does not see it, and would wait for ever. Keys are the last locks that a
  * transaction takes.
  */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { lockKeys } from '../db/lock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 /** Takes the locks of ordering keys. */
-export async function lockOrderingKeys(
-  db: Kysely<Database>,
-  keys: readonly string[],
-): Promise<void> {
+export async function lockOrderingKeys(db: Db, keys: readonly string[]): Promise<void> {
   await lockKeys(
     db,
     keys.map((key) => `outbox ${key}`),
@@ -29,7 +26,7 @@ export function comesNext(orderingKey: string | null): RawBuilder<number> | numb
 }
 
 /** After the head of a key was deleted. The lock of the key is held. */
-export async function moveUp(db: Kysely<Database>, orderingKey: string): Promise<void> {
+export async function moveUp(db: Db, orderingKey: string): Promise<void> {
   await db
     .updateTable('outbox')
     .set({ comes_next: 1 })

@@ -1,16 +1,16 @@
 /** Queries of the outbox for its sender: due rows, and outcomes. */
-import { sql, type Kysely, type Selectable, type Updateable } from 'kysely';
+import { sql, type Updateable } from 'kysely';
 import type { Commits } from '../db/after-commit.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
 import { eachNumberOf, eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { type GapConsumer, shiftOf } from '../reception/index.ts';
 import { lockOrderingKeys, moveUp } from './outbox-heads.ts';
-import type { AlertNotificationsTable, OutboxTable } from './tables.ts';
+import type { AlertNotificationsTable } from './tables.ts';
 
-export type OutboxRow = Selectable<OutboxTable>;
+export type OutboxRow = RowOf<'outbox'>;
 
 interface DueQuery {
   now: number;
@@ -51,7 +51,7 @@ const rowsOfLane = 8;
  * rows. (The column of the queue is called `lane`.)
  */
 export async function dueRows(
-  db: Kysely<Database>,
+  db: Db,
   { now, replicaId, exceptSeqs, exceptAccounts, exceptChannels, limit }: DueQuery,
 ): Promise<OutboxRow[]> {
   const isFree = (row: string) => sql<boolean>`
@@ -106,7 +106,7 @@ interface Claim {
  * they were read. On SQLite there is one sender, which knows what it sends.
  */
 export async function claimRows(
-  db: Kysely<Database>,
+  db: Db,
   rows: readonly OutboxRow[],
   { replicaId, now, until }: Claim,
 ): Promise<OutboxRow[]> {
@@ -150,7 +150,7 @@ export const moveClaims: GapConsumer = async (db, gap) => {
 };
 
 /** When the next future row falls due. */
-export async function nextDueAt(db: Kysely<Database>, now: number): Promise<number | null> {
+export async function nextDueAt(db: Db, now: number): Promise<number | null> {
   const row = await db
     .selectFrom('outbox')
     .select('next_attempt_at')
@@ -169,7 +169,7 @@ const toleranceMs = 1_000;
  * written, a tried one at most `maxPauseMs` later.
  */
 export async function correctDueTimes(
-  { db, commits }: { db: Kysely<Database>; commits: Commits },
+  { db, commits }: { db: Db; commits: Commits },
   now: number,
   maxPauseMs: number,
 ): Promise<void> {
@@ -202,7 +202,7 @@ type Claimed = Pick<OutboxRow, 'seq' | 'id' | 'account_id' | 'ordering_key' | 'c
 
 /** Changes the records of the alerts that a row notifies of: its own, or those of its group. */
 async function updateRecords(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   id: string,
   changes: Updateable<AlertNotificationsTable>,
@@ -224,7 +224,7 @@ async function updateRecords(
  * the row since. Spec: Alert notification record.
  */
 export async function recordOutcome(
-  db: Kysely<Database>,
+  db: Db,
   { seq, id, account_id: accountId, ordering_key: orderingKey, claim }: Claimed,
   { status, result, attempts, configJson }: Outcome,
 ): Promise<boolean> {
@@ -248,7 +248,7 @@ export async function recordOutcome(
  * effect, when another replica has claimed the row since.
  */
 export async function recordRetry(
-  db: Kysely<Database>,
+  db: Db,
   { seq, id, account_id: accountId, claim }: Claimed,
   { attempts, nextAttemptAt, result }: { attempts: number; nextAttemptAt: number; result: string },
 ): Promise<boolean> {
@@ -266,7 +266,7 @@ export async function recordRetry(
 /**
  * Operation of a timer: rows whose head was deleted with its page while they were added come next.
  */
-export async function freeStrandedRows({ db }: { db: Kysely<Database> }): Promise<void> {
+export async function freeStrandedRows({ db }: { db: Db }): Promise<void> {
   await db
     .updateTable('outbox')
     .set({ comes_next: 1 })
@@ -286,7 +286,7 @@ export async function freeStrandedRows({ db }: { db: Kysely<Database> }): Promis
 
 /** Ends the pending notifications of a channel that is deleted in the same transaction. */
 export async function abandonNotifications(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   channelId: number,
 ): Promise<void> {

@@ -5,11 +5,10 @@
  * per channel, per account and per host; replicas share these limits. A row that cannot be delivered
  * delays only later rows with the same ordering key.
  */
-import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { sleep } from '@monitor/shared/clock.ts';
 import { databaseFailure } from '../db/failure.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import {
   channelOf,
   claimRows,
@@ -55,7 +54,7 @@ export interface DeliveryParts {
 
 /** In the transaction that records the outcome of a request to a subscriber. */
 export type WebhookConsumer = (
-  db: Kysely<Database>,
+  db: Db,
   webhook: { accountId: string; subscriptionId: string; isDelivered: boolean; now: number },
 ) => Promise<void>;
 

@@ -2,10 +2,10 @@
  * Notifications are written to the outbox in the transaction that causes them. Call
  * `services.outbox.wake()` after the commit.
  */
-import type { DeleteResult, Kysely } from 'kysely';
+import type { DeleteResult } from 'kysely';
 import { keysBefore } from '../db/expressions.ts';
 import { deleteOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { AlertFacts, Mail, NotificationFacts, SubscriberRequest } from './facts.ts';
 import { comesNext, lockOrderingKeys } from './outbox-heads.ts';
 
@@ -24,7 +24,7 @@ const reservedMs = 40_000;
 
 /** Adds a message to an alert channel. Alerts of a check are sent to each channel in order. */
 export async function enqueueForChannel(
-  db: Kysely<Database>,
+  db: Db,
   channelId: number,
   facts: NotificationFacts,
   { id, accountId, now, forReplica, orderedWith }: Envelope,
@@ -71,7 +71,7 @@ function rowOf(message: QueuedMessage) {
 
 /** Adds messages in one statement. */
 export async function enqueueMessages(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   messages: readonly QueuedMessage[],
   now: number,
@@ -104,10 +104,7 @@ export async function enqueueMessages(
 }
 
 /** Deletes what waits for a subscriber. */
-export async function dropSubscriberMessages(
-  db: Kysely<Database>,
-  subscriptionId: string,
-): Promise<void> {
+export async function dropSubscriberMessages(db: Db, subscriptionId: string): Promise<void> {
   await lockOrderingKeys(db, [subscriptionId]);
   await db.deleteFrom('outbox').where('ordering_key', '=', subscriptionId).execute();
 }
@@ -121,7 +118,7 @@ interface AlertedChannel {
 
 /** Adds the record of an alert for one channel to the log. Spec: Alert notification record. */
 export async function recordAlert(
-  db: Kysely<Database>,
+  db: Db,
   channel: AlertedChannel,
   facts: AlertFacts,
   { id, accountId, now }: Envelope,
@@ -153,7 +150,7 @@ export function isRecorded({ alertType }: AlertFacts): boolean {
 
 /** Adds an alert for one channel, with its record in the log. */
 export async function enqueueAlert(
-  db: Kysely<Database>,
+  db: Db,
   channel: AlertedChannel,
   facts: AlertFacts,
   envelope: Envelope,
@@ -164,7 +161,7 @@ export async function enqueueAlert(
 
 /** Deletes at most `limit` records of notifications sent before an instant. */
 export function pruneAlertNotifications(
-  db: Kysely<Database>,
+  db: Db,
   before: number,
   limit: number,
 ): Promise<DeleteResult> {
@@ -179,11 +176,7 @@ export function pruneAlertNotifications(
 }
 
 /** Deletes what waits for the subscribers of a page that is about to be deleted. */
-export async function dropMessagesOfPage(
-  db: Kysely<Database>,
-  accountId: string,
-  pageId: string,
-): Promise<void> {
+export async function dropMessagesOfPage(db: Db, accountId: string, pageId: string): Promise<void> {
   await deleteOwnRows(db, 'outbox', accountId)
     .where('ordering_key', 'in', (from) =>
       from

@@ -1,5 +1,4 @@
 /** Devices of people that get notifications by Web Push, and the keys of this installation for it. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { pushSubscription } from '@monitor/shared/contract/device.ts';
 import { recordAudit } from '../audit/index.ts';
@@ -11,13 +10,13 @@ import { fromJson } from '../db/columns.ts';
 import { addFact, readFact } from '../db/installation.ts';
 import { keepRows } from '../db/lock.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import type { Attempt } from './attempt.ts';
 import type { AlertFacts } from './facts.ts';
 import { enqueueMessages, type QueuedMessage } from './outbox.ts';
 
-export type DeviceRow = Selectable<Database['push_devices']>;
+export type DeviceRow = RowOf<'push_devices'>;
 export type PushSubscription = z.output<typeof pushSubscription>;
 
 const maxDevices = 20;
@@ -57,10 +56,7 @@ interface Owner {
   personId: string;
 }
 
-export function listDevices(
-  db: Kysely<Database>,
-  { accountId, personId }: Owner,
-): Promise<DeviceRow[]> {
+export function listDevices(db: Db, { accountId, personId }: Owner): Promise<DeviceRow[]> {
   return ownRows(db, 'push_devices', accountId)
     .where('person_id', '=', personId)
     .orderBy('id')
@@ -122,7 +118,7 @@ export async function addDevice(
 
 /** What waits for it is deleted, too. */
 export async function removeDevice(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, personId }: Owner,
   id: number,
 ): Promise<void> {
@@ -157,7 +153,7 @@ export async function enqueueDeviceTest(
 
 /** An alert for all devices of these people; `idFor` gives the id for a recipient. */
 export async function pushesTo(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   people: readonly { id: string }[],
   facts: AlertFacts,

@@ -1,8 +1,7 @@
 /** Where the messages of a channel of the Slack app stand. */
 import type { Services } from '../core/services.ts';
-import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
 import type { OutboxRow } from './outbox-rows.ts';
 import type { PostedMessage } from './slack-app.ts';
@@ -25,11 +24,7 @@ export interface SlackMessages {
 
 /** Of the notification of a row of the outbox, for a channel. */
 export function slackMessagesOf(
-  {
-    db,
-    commits,
-    clock,
-  }: { db: Kysely<Database>; commits: Services['commits']; clock: Pick<Clock, 'now'> },
+  { db, commits, clock }: { db: Db; commits: Services['commits']; clock: Pick<Clock, 'now'> },
   { id, account_id: accountId, created_at: createdAt }: OutboxRow,
   channelId: number,
 ): SlackMessages {
@@ -87,6 +82,6 @@ export function slackMessagesOf(
 }
 
 /** Deletes messages that are older than the retention of alerts. */
-export async function pruneSlackMessages(db: Kysely<Database>, before: number): Promise<void> {
+export async function pruneSlackMessages(db: Db, before: number): Promise<void> {
   await db.deleteFrom('slack_messages').where('posted_at', '<', before).execute();
 }

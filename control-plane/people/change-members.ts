@@ -1,5 +1,4 @@
 /** Changes the role of a person, and removes people, under the lock of the account. */
-import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import {
   endPersonSessions,
@@ -9,7 +8,7 @@ import {
   revokeKeysMadeBy,
 } from '../accounts/index.ts';
 import { inTransaction } from '../db/unit.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { isLastManager } from './decide/managers.ts';
 import type { PeopleDeps } from './deps.ts';
@@ -25,7 +24,7 @@ interface Change {
 
 /** The person, whose role may be changed to `after` or who may be removed (null). */
 async function changeable(
-  unit: Kysely<Database>,
+  unit: Db,
   { accountId, personId, maker }: Change,
   after: Role | null,
 ): Promise<Member> {

@@ -1,8 +1,7 @@
 /** The person of an identity that an OpenID provider has proved, with the role of their groups. */
-import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { endPersonSessions, findOrCreateAccount, lockAccounts } from '../accounts/index.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { endMembership } from './change-members.ts';
@@ -34,7 +33,7 @@ export interface Identity {
 
 /** Known by the identity (`isTied`), or for the first time by the address. Null for somebody new. */
 async function findByIdentity(
-  unit: Kysely<Database>,
+  unit: Db,
   { issuer, subject, email, isEmailVerified }: Identity,
 ): Promise<{ id: string; isTied: boolean } | null> {
   const known = await unit
@@ -89,11 +88,7 @@ async function applyRole(
  * Ends what signs in as this person: nobody knows that the owner of the address has set it up. Without a
  * mail server, who invites an address can answer the invitation, too.
  */
-async function endEarlierProofs(
-  unit: Kysely<Database>,
-  personId: string,
-  now: number,
-): Promise<void> {
+async function endEarlierProofs(unit: Db, personId: string, now: number): Promise<void> {
   await lockPerson(unit, personId);
   await updatePerson(unit, personId, { password_hash: null, updated_at: now });
   await dropLinks(unit, { kind: 'RESET', personId });
@@ -125,7 +120,7 @@ export async function joinByIdentity(
   const ownAccount = await findOrCreateAccount({ db, clock, newId });
   const role = roleOfGroups(identity.groups, roles);
   const email = normalizeEmail(identity.email);
-  const readInvitations = async (unit: Kysely<Database>) =>
+  const readInvitations = async (unit: Db) =>
     identity.isEmailVerified ? await listInvitationsTo({ db: unit, clock }, email) : [];
   const invitedTo = (await readInvitations(db)).map((link) => link.account_id ?? '');
   const joined = await inTransaction(db, async (unit) => {

@@ -1,14 +1,14 @@
 /** One-time links: made, shown, and taken. A link that was taken does not work again. */
 import { randomBytes } from 'node:crypto';
-import type { ExpressionBuilder, Kysely, Selectable, SqlBool, Expression } from 'kysely';
+import type { ExpressionBuilder, SqlBool, Expression } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { roles, type Role } from '@monitor/shared/contract/route.ts';
 import { sha256Hex } from '../core/keys.ts';
-import type { Database } from '../db/tables.ts';
+import type { Database, Db, RowOf } from '../db/tables.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { mayInvite } from './decide/managers.ts';
 
-export type LinkRow = Selectable<Database['person_links']>;
+export type LinkRow = RowOf<'person_links'>;
 type LinkKind = LinkRow['kind'];
 
 const dayMs = 86_400_000;
@@ -27,7 +27,7 @@ const pageOf: Readonly<Record<LinkKind, string>> = {
 };
 
 interface LinkDeps {
-  db: Kysely<Database>;
+  db: Db;
   clock: Clock;
   newId: () => string;
 }
@@ -129,7 +129,7 @@ export async function takeLink(
 
 /** Deletes links that are about to be replaced or have lost their meaning. */
 export async function dropLinks(
-  db: Kysely<Database>,
+  db: Db,
   { kind, ...of }: { kind: LinkKind; accountId?: string; email?: string; personId?: string },
 ): Promise<void> {
   let query = db.deleteFrom('person_links').where('kind', '=', kind);
@@ -174,7 +174,7 @@ export const roleOfLink = ({ role }: LinkRow): Role => role ?? 'READ_ONLY';
 
 /** Ends the invitations that somebody with the role `held` (null: removed) could not make any more. */
 export async function endInvitationsOf(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, personId, held }: { accountId: string; personId: string; held: Role | null },
 ): Promise<void> {
   const beyond = roles.filter((role) => !mayInvite(held, role));

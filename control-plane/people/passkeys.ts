@@ -2,11 +2,10 @@
  * Passkeys of people (WebAuthn): each proves who somebody is, and that the device has verified them. A
  * challenge is in an encrypted text that the asker keeps, and its answer works once.
  */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { passkeyAssertion, passkeyRegistration } from '@monitor/shared/contract/passkey.ts';
 import { sha256Hex } from '../core/keys.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import { ApiError, invalidField, notFound, takenField } from '../errors/api-error.ts';
 import { relyingParty, type RelyingParty } from './decide/relying-party.ts';
@@ -15,7 +14,7 @@ import { dropUnneededCodes, hasSecondFactor, makeRecoveryCodes } from './second-
 import { type Proved, requireSession, requireStillProved, type SignedIn } from './still-proved.ts';
 import { findPerson, type PersonRow } from './store.ts';
 
-export type PasskeyRow = Selectable<Database['passkeys']>;
+export type PasskeyRow = RowOf<'passkeys'>;
 export type Registration = z.output<typeof passkeyRegistration>;
 export type Assertion = z.output<typeof passkeyAssertion>;
 type Deps = Pick<PeopleDeps, 'db' | 'clock' | 'newId' | 'secrets' | 'publicUrl'>;
@@ -43,7 +42,7 @@ function requireParty({ publicUrl }: Pick<Deps, 'publicUrl'>): RelyingParty {
 
 const handleOf = (personId: string): string => Buffer.from(personId).toString('base64url');
 
-export function listPasskeys(db: Kysely<Database>, personId: string): Promise<PasskeyRow[]> {
+export function listPasskeys(db: Db, personId: string): Promise<PasskeyRow[]> {
   return db
     .selectFrom('passkeys')
     .selectAll()
@@ -178,7 +177,7 @@ export async function addPasskey(
 }
 
 export async function renamePasskey(
-  db: Kysely<Database>,
+  db: Db,
   { personId, id, name }: { personId: string; id: string; name: string },
 ): Promise<PasskeyRow> {
   return db
@@ -191,7 +190,7 @@ export async function renamePasskey(
 }
 
 export async function removePasskey(
-  db: Kysely<Database>,
+  db: Db,
   { id, ...proved }: Proved & { id: string },
 ): Promise<void> {
   const { personId } = proved;
@@ -223,7 +222,7 @@ export interface ProvedPasskey {
   person: PersonRow;
   isRight: boolean;
   /** Takes challenge and counter in the transaction of the session, or throws. */
-  take(unit: Kysely<Database>): Promise<void>;
+  take(unit: Db): Promise<void>;
 }
 
 export function badPasskey(): ApiError {

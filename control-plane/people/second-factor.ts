@@ -1,9 +1,8 @@
 /** The second factor of a person: codes of an app, and recovery codes that work once. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Kysely } from 'kysely';
 import { sha256Hex } from '../core/keys.ts';
 import { lockRows } from '../db/lock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import { ApiError, invalidField } from '../errors/api-error.ts';
 import { codeOf, counterOf, stepsAround, toBase32, totpUri } from './decide/totp.ts';
@@ -14,7 +13,7 @@ const recoveryCodes = 10;
 
 type Deps = Pick<PeopleDeps, 'db' | 'clock' | 'secrets'>;
 
-function totpOf(db: Kysely<Database>, personId: string) {
+function totpOf(db: Db, personId: string) {
   return db
     .selectFrom('person_totp')
     .selectAll()
@@ -28,10 +27,7 @@ export interface SecondFactor {
 }
 
 /** The app of a person, and the recovery codes that are left. */
-export async function secondFactorOf(
-  db: Kysely<Database>,
-  personId: string,
-): Promise<SecondFactor> {
+export async function secondFactorOf(db: Db, personId: string): Promise<SecondFactor> {
   const row = await totpOf(db, personId);
   const { left } = await db
     .selectFrom('recovery_codes')
@@ -42,7 +38,7 @@ export async function secondFactorOf(
 }
 
 /** True for an app that was confirmed, and for a passkey: the password alone signs nobody in then. */
-export async function hasSecondFactor(db: Kysely<Database>, personId: string): Promise<boolean> {
+export async function hasSecondFactor(db: Db, personId: string): Promise<boolean> {
   if ((await totpOf(db, personId))?.confirmed_at != null) return true;
   const passkey = await db
     .selectFrom('passkeys')
@@ -54,21 +50,18 @@ export async function hasSecondFactor(db: Kysely<Database>, personId: string): P
 }
 
 /** What decides about the second factors of a person holds the lock of their row. */
-export async function lockPerson(unit: Kysely<Database>, id: string): Promise<void> {
+export async function lockPerson(unit: Db, id: string): Promise<void> {
   await lockRows(unit.selectFrom('people').select('id').where('id', '=', id)).execute();
 }
 
 /** Recovery codes go with the last second factor. */
-export async function dropUnneededCodes(unit: Kysely<Database>, personId: string): Promise<void> {
+export async function dropUnneededCodes(unit: Db, personId: string): Promise<void> {
   if (await hasSecondFactor(unit, personId)) return;
   await unit.deleteFrom('recovery_codes').where('person_id', '=', personId).execute();
 }
 
 /** Makes new recovery codes in the place of all others. */
-export async function makeRecoveryCodes(
-  unit: Kysely<Database>,
-  personId: string,
-): Promise<string[]> {
+export async function makeRecoveryCodes(unit: Db, personId: string): Promise<string[]> {
   const codes = Array.from({ length: recoveryCodes }, () => randomBytes(8).toString('hex'));
   await unit.deleteFrom('recovery_codes').where('person_id', '=', personId).execute();
   await unit
@@ -79,7 +72,7 @@ export async function makeRecoveryCodes(
 }
 
 /** An app that was set up before a change of the password, and not confirmed, never counts. */
-export async function dropUnconfirmedApp(unit: Kysely<Database>, personId: string): Promise<void> {
+export async function dropUnconfirmedApp(unit: Db, personId: string): Promise<void> {
   await unit
     .deleteFrom('person_totp')
     .where('person_id', '=', personId)
@@ -130,7 +123,7 @@ function stepOf({ clock, secrets }: Deps, encrypted: string, personId: string, c
 }
 
 /** Takes the step, which may be taken once: a code that was seen over a shoulder does not work again. */
-async function takeStep(db: Kysely<Database>, personId: string, step: number): Promise<boolean> {
+async function takeStep(db: Db, personId: string, step: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('person_totp')
     .set({ last_step: step })
@@ -184,20 +177,20 @@ export async function takeCode(deps: Deps, personId: string, given: string): Pro
 }
 
 /** Removes the app of somebody whose row is locked; recovery codes go with the last second factor. */
-export async function removeApp(unit: Kysely<Database>, personId: string): Promise<void> {
+export async function removeApp(unit: Db, personId: string): Promise<void> {
   await unit.deleteFrom('person_totp').where('person_id', '=', personId).execute();
   await dropUnneededCodes(unit, personId);
 }
 
 /** Removes app, passkeys and recovery codes of somebody whose row is locked. */
-export async function dropSecondFactors(unit: Kysely<Database>, personId: string): Promise<void> {
+export async function dropSecondFactors(unit: Db, personId: string): Promise<void> {
   await unit.deleteFrom('person_totp').where('person_id', '=', personId).execute();
   await unit.deleteFrom('passkeys').where('person_id', '=', personId).execute();
   await dropUnneededCodes(unit, personId);
 }
 
 /** The same for an operator. */
-export async function removeSecondFactors(db: Kysely<Database>, personId: string): Promise<void> {
+export async function removeSecondFactors(db: Db, personId: string): Promise<void> {
   await inTransaction(db, async (unit) => {
     await lockPerson(unit, personId);
     await dropSecondFactors(unit, personId);

@@ -1,7 +1,6 @@
 /** Checks an e-mail address and a password. */
-import type { Kysely } from 'kysely';
 import { lockRows } from '../db/lock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { normalizeEmail } from './decide/email.ts';
 import type { PeopleDeps } from './deps.ts';
@@ -30,7 +29,7 @@ export async function checkCredentials(
 }
 
 /** The account that a new session of a person acts for, or 401. */
-export async function accountOfPerson(db: Kysely<Database>, personId: string): Promise<string> {
+export async function accountOfPerson(db: Db, personId: string): Promise<string> {
   const [account] = await listMemberships(db, personId);
   if (account === undefined) throw badCredentials();
   return account.accountId;
@@ -38,7 +37,7 @@ export async function accountOfPerson(db: Kysely<Database>, personId: string): P
 
 /** Refuses to start a session when the password was changed since it was compared. */
 export async function requireSamePassword(
-  unit: Kysely<Database>,
+  unit: Db,
   { id, passwordHash }: { id: string; passwordHash: string | null },
 ): Promise<void> {
   const present = await lockRows(

@@ -1,7 +1,6 @@
 /** What somebody proved before a transaction, compared once more in it. */
-import type { Kysely } from 'kysely';
 import { keepPersonSession } from '../accounts/index.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { badToken } from '../errors/api-error.ts';
 import { lockPerson } from './second-factor.ts';
 import { requireSamePassword } from './sign-in.ts';
@@ -19,16 +18,13 @@ export interface Proved extends SignedIn {
 }
 
 /** Locks the person. A session that has ended since the request came decides nothing any more. */
-export async function requireSession(
-  unit: Kysely<Database>,
-  { personId, sessionId }: SignedIn,
-): Promise<void> {
+export async function requireSession(unit: Db, { personId, sessionId }: SignedIn): Promise<void> {
   await lockPerson(unit, personId);
   if (!(await keepPersonSession(unit, { id: sessionId, personId }))) throw badToken();
 }
 
 /** The same, and a password that was changed or reset since it was compared. */
-export async function requireStillProved(unit: Kysely<Database>, proved: Proved): Promise<void> {
+export async function requireStillProved(unit: Db, proved: Proved): Promise<void> {
   await requireSession(unit, proved);
   await requireSamePassword(unit, { id: proved.personId, passwordHash: proved.passwordHash });
 }

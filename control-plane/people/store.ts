@@ -1,11 +1,10 @@
 /** Stored people and their memberships. Addresses are normalized by the callers. */
-import type { Kysely, Selectable } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import { dropLinks, endInvitationsOf } from './links.ts';
 
-export type PersonRow = Selectable<Database['people']>;
+export type PersonRow = RowOf<'people'>;
 
 export interface Member {
   id: string;
@@ -24,7 +23,7 @@ export interface Membership {
 }
 
 export function findPerson(
-  db: Kysely<Database>,
+  db: Db,
   by: { id: string } | { email: string },
 ): Promise<PersonRow | undefined> {
   const query = db.selectFrom('people').selectAll();
@@ -33,16 +32,12 @@ export function findPerson(
   ).executeTakeFirst();
 }
 
-export async function hasPeople(db: Kysely<Database>): Promise<boolean> {
+export async function hasPeople(db: Db): Promise<boolean> {
   return (await db.selectFrom('people').select('id').limit(1).executeTakeFirst()) !== undefined;
 }
 
 /** The people of an account by name, or the one with this id. */
-export async function listMembers(
-  db: Kysely<Database>,
-  accountId: string,
-  personId?: string,
-): Promise<Member[]> {
+export async function listMembers(db: Db, accountId: string, personId?: string): Promise<Member[]> {
   const rows = await db
     .selectFrom('memberships')
     .innerJoin('people', 'people.id', 'memberships.person_id')
@@ -67,7 +62,7 @@ export async function listMembers(
 }
 
 /** The accounts of a person, by name. */
-export function listMemberships(db: Kysely<Database>, personId: string): Promise<Membership[]> {
+export function listMemberships(db: Db, personId: string): Promise<Membership[]> {
   return db
     .selectFrom('memberships')
     .innerJoin('accounts', 'accounts.id', 'memberships.account_id')
@@ -79,7 +74,7 @@ export function listMemberships(db: Kysely<Database>, personId: string): Promise
 }
 
 export async function insertPerson(
-  db: Kysely<Database>,
+  db: Db,
   person: { id: string; email: string; name: string; passwordHash: string | null; now: number },
 ): Promise<void> {
   await db
@@ -95,7 +90,7 @@ export async function insertPerson(
 }
 
 export async function updatePerson(
-  db: Kysely<Database>,
+  db: Db,
   id: string,
   change: Partial<Pick<PersonRow, 'name' | 'password_hash' | 'last_sign_in_at' | 'updated_at'>>,
 ): Promise<void> {
@@ -104,7 +99,7 @@ export async function updatePerson(
 
 /** An invitation that nobody has used is no way back for who was removed. */
 async function dropInvitationsTo(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, personId }: { accountId: string; personId: string },
 ): Promise<void> {
   const person = await findPerson(db, { id: personId });
@@ -114,7 +109,7 @@ async function dropInvitationsTo(
 
 /** Adds a person to an account, and ends invitations to it; a membership that is there keeps its role. */
 export async function insertMembership(
-  db: Kysely<Database>,
+  db: Db,
   of: { accountId: string; personId: string; role: Role; now: number },
 ): Promise<void> {
   await db
@@ -132,7 +127,7 @@ export async function insertMembership(
 
 /** Changes a role, and ends the invitations that it does not allow. */
 export async function updateMembership(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, personId, role }: { accountId: string; personId: string; role: Role },
 ): Promise<void> {
   await updateOwnRows(db, 'memberships', accountId)
@@ -144,7 +139,7 @@ export async function updateMembership(
 
 /** Deletes a membership with invitations from and to the person, and the person with their last one. */
 export async function deleteMembership(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, personId }: { accountId: string; personId: string },
 ): Promise<void> {
   await endInvitationsOf(db, { accountId, personId, held: null });
@@ -164,7 +159,7 @@ export async function deleteMembership(
  * the oldest one.
  */
 export async function accountOfAddress(
-  db: Kysely<Database>,
+  db: Db,
   email: string,
 ): Promise<{ id: string; isMember: boolean } | undefined> {
   const row = await db

@@ -1,11 +1,10 @@
 /** Adds to answers which project owns what they show. */
-import type { Kysely } from 'kysely';
 import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
 import { type Fields, isFields } from '@monitor/shared/fields.ts';
 import type { Services } from '../core/services.ts';
 import { fromFlag } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { withoutType } from '../http/audited-calls.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { BoundRoute } from '../http/handlers.ts';
@@ -17,7 +16,7 @@ interface Binding {
 
 /** The owners of resources of a type, by the ids of these. */
 export async function ownersOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   type: ResourceType,
   ids: readonly string[],

@@ -2,7 +2,6 @@
  * Makes what a project owns equal to what its files say, in one transaction: all of it or nothing.
  * What is equal already is not written.
  */
-import type { Kysely } from 'kysely';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   DiffEntry,
@@ -16,7 +15,7 @@ import { actorOf, recordAudit } from '../audit/index.ts';
 import { dropSubscription, lockChecks } from '../checks/index.ts';
 import { JoinedCommits } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { ApiError, invalidField } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import { readingContext } from '../http/call-context.ts';
@@ -75,7 +74,7 @@ export interface DeployOptions {
   /** Called with a percentage. */
   onProgress?: (percent: number) => void;
   /** The last step of the transaction. */
-  finish?: (db: Kysely<Database>, change: ProjectChange) => Promise<void>;
+  finish?: (db: Db, change: ProjectChange) => Promise<void>;
 }
 
 /** Others wait for the database meanwhile, but requests without it are answered. */
@@ -154,7 +153,7 @@ async function inOne(
   change: (unit: Unit) => Promise<ProjectChange>,
 ): Promise<ProjectChange> {
   const { accountId } = principal;
-  const work = async (db: Kysely<Database>) => {
+  const work = async (db: Db) => {
     await lockProject(db, accountId, of.logicalId, { takesOver: options.adopt === true });
     const commits = new JoinedCommits(db);
     const joined = { ...services, db, commits };
@@ -231,7 +230,7 @@ class Deployment {
     );
   }
 
-  get #db(): Kysely<Database> {
+  get #db(): Db {
     return this.#unit.services.db;
   }
 
@@ -592,7 +591,7 @@ const isAssignment = ({ type }: ProjectResource): boolean =>
   type === 'private-location-check-assignment' || type === 'private-location-group-assignment';
 
 /** Checks are locked before anything that their changes lock, in the order of their ids. */
-async function lockOwn(db: Kysely<Database>, links: readonly LinkRow[]): Promise<void> {
+async function lockOwn(db: Db, links: readonly LinkRow[]): Promise<void> {
   const ids = links.flatMap((each) => (each.type === 'check' ? [each.physical_id] : []));
   await lockChecks(db, ids);
 }

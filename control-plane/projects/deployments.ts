@@ -3,7 +3,6 @@
  * and its end is written in the transaction of what it changes: a process that is killed leaves all of
  * it or nothing, and a row that another one, or the next start, ends as abandoned.
  */
-import type { Kysely, Selectable } from 'kysely';
 import { sleep } from '@monitor/shared/clock.ts';
 import type {
   DeploymentWire,
@@ -12,14 +11,13 @@ import type {
 import type { Services } from '../core/services.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { ownRows, updateOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import type { CallContext } from '../http/call-context.ts';
 import { aliveReplicas } from '../replicas/index.ts';
-import type { DeploymentsTable } from './tables.ts';
 import type { DeployOptions } from './deploy-project.ts';
 
-type DeploymentRow = Selectable<DeploymentsTable>;
+type DeploymentRow = RowOf<'deployments'>;
 type Status = DeploymentWire['status'];
 type Run = (options: DeployOptions) => Promise<ProjectChange>;
 
@@ -147,7 +145,7 @@ export class Deployments implements AsyncDisposable {
     );
   }
 
-  async #inProgress(db: Kysely<Database>, accountId: string, logicalId: string) {
+  async #inProgress(db: Db, accountId: string, logicalId: string) {
     return db
       .selectFrom('deployments')
       .select('id')
@@ -198,7 +196,7 @@ export class Deployments implements AsyncDisposable {
 
   /** Ends a deployment, unless somebody else has ended or cancelled it. */
   async #end(
-    db: Kysely<Database>,
+    db: Db,
     id: string,
     status: Status,
     { change, error }: { change?: ProjectChange; error?: { code: string; message: string } },
@@ -323,7 +321,7 @@ export class Deployments implements AsyncDisposable {
     return this.#services.commits.run((db) => this.#abandonGone(db));
   }
 
-  async #abandonGone(db: Kysely<Database>): Promise<void> {
+  async #abandonGone(db: Db): Promise<void> {
     const { clock, replicas } = this.#services;
     const now = clock.now();
     const own = [...this.#works.keys()];

@@ -2,7 +2,6 @@
  * Import plans: a project takes over what its account has already. Their payloads are what deployments
  * take, so that the deployment of what was imported changes nothing.
  */
-import type { Kysely, Selectable } from 'kysely';
 import type {
   ImportedResource,
   ImportPlanWire,
@@ -12,10 +11,9 @@ import type { Services } from '../core/services.ts';
 import { fromFlag, fromJson, toTimestamp } from '../db/columns.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
 import { lockRows } from '../db/lock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
-import type { ImportPlansTable } from './tables.ts';
 import { type Fields, kinds, type Reading, requireRole } from './kinds/index.ts';
 import { hasNumericId, keyOf } from './references.ts';
 import { nameOf } from './relations.ts';
@@ -28,7 +26,7 @@ import {
   unlink,
 } from './store.ts';
 
-export type PlanRow = Selectable<ImportPlansTable>;
+export type PlanRow = RowOf<'import_plans'>;
 
 export interface Filter {
   type: 'include' | 'exclude';
@@ -67,7 +65,7 @@ export function planToWire(row: PlanRow): ImportPlanWire {
 
 /** Throws 404. */
 export async function requireProject(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   logicalId: string,
 ): Promise<ProjectRow> {
@@ -101,7 +99,7 @@ function isIncluded(filters: readonly Filter[], type: ResourceType, id: string):
 }
 
 /** What projects own, and what open plans of others reserve. */
-async function takenIn(db: Kysely<Database>, accountId: string): Promise<Set<string>> {
+async function takenIn(db: Db, accountId: string): Promise<Set<string>> {
   const links = await db
     .selectFrom('project_resources')
     .select(['type', 'physical_id'])
@@ -121,7 +119,7 @@ async function takenIn(db: Kysely<Database>, accountId: string): Promise<Set<str
 }
 
 /** Throws 409 when too many plans of the account are neither applied nor cancelled: each reserves what it names. */
-async function refuseMany(db: Kysely<Database>, accountId: string): Promise<void> {
+async function refuseMany(db: Db, accountId: string): Promise<void> {
   const { open } = await db
     .selectFrom('import_plans')
     .select((select) => select.fn.countAll<number>().as('open'))
@@ -318,7 +316,7 @@ async function withPlan<T>(
   { commits }: Pick<Services, 'commits'>,
   accountId: string,
   id: string,
-  change: (db: Kysely<Database>, row: PlanRow, planned: Planned[]) => Promise<T>,
+  change: (db: Db, row: PlanRow, planned: Planned[]) => Promise<T>,
 ): Promise<T> {
   return commits.run(async (db) => {
     const project = await db
@@ -339,7 +337,7 @@ async function withPlan<T>(
 const outOfOrder = (problem: string): ApiError => new ApiError('CONFLICT', problem);
 
 async function mark(
-  db: Kysely<Database>,
+  db: Db,
   row: PlanRow,
   changes: { applied_at: number } | { committed_at: number },
 ): Promise<ImportPlanWire> {
@@ -401,11 +399,7 @@ export function applyPlan(
 }
 
 /** Changes the links that a plan has made. */
-async function linksOfPlan(
-  db: Kysely<Database>,
-  row: PlanRow,
-  planned: readonly Planned[],
-): Promise<number[]> {
+async function linksOfPlan(db: Db, row: PlanRow, planned: readonly Planned[]): Promise<number[]> {
   const names = new Set(planned.map(({ type, logicalId }) => keyOf(type, logicalId)));
   const links = await db
     .selectFrom('project_resources')
@@ -446,7 +440,7 @@ export function cancelPlan(services: Services, accountId: string, id: string): P
 }
 
 export async function listPlans(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { onlyUnapplied, onlyUncommitted }: { onlyUnapplied: boolean; onlyUncommitted: boolean },
   project?: ProjectRow,

@@ -2,7 +2,6 @@
  * Resources that only connect others. A subscription is a row between a channel and a check or group. An
  * assignment is no row of its own: it is part of the settings of the check or group.
  */
-import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import { channelSubscription } from '@monitor/shared/contract/alert-channel.ts';
 import type {
@@ -12,7 +11,7 @@ import type {
 import { knownFields } from '@monitor/shared/known-fields.ts';
 import { writeSubscription } from '../checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { invalidField } from '../errors/api-error.ts';
 import { validate } from '../http/validate.ts';
 import { type References, refIn } from './references.ts';
@@ -62,7 +61,7 @@ export function subscriptionNamed(name: string): Omit<Subscription, 'activated'>
 
 /** Whether each subscription of these channels is activated, by name. */
 export async function subscriptionsOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   channelIds: readonly number[],
 ): Promise<Map<string, boolean>> {
@@ -82,7 +81,7 @@ export async function subscriptionsOf(
 }
 
 export function subscribe(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { channelId, ...subscription }: Subscription,
 ): Promise<void> {

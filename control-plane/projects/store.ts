@@ -1,5 +1,4 @@
 /** Projects and what they own: rows ↔ wire. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type {
   project,
@@ -11,12 +10,11 @@ import type { Services } from '../core/services.ts';
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
 import { lockKeys } from '../db/lock.ts';
-import type { Database } from '../db/tables.ts';
-import type { ProjectResourcesTable, ProjectsTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 
-export type ProjectRow = Selectable<ProjectsTable>;
+export type ProjectRow = RowOf<'projects'>;
 /** That a project owns a resource. */
-export type LinkRow = Selectable<ProjectResourcesTable>;
+export type LinkRow = RowOf<'project_resources'>;
 
 export function projectToWire(row: ProjectRow): z.input<typeof project> {
   return {
@@ -34,7 +32,7 @@ export function projectToWire(row: ProjectRow): z.input<typeof project> {
  * the account: what belongs to nobody is found by its missing row, which cannot be locked.
  */
 export function lockProject(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   logicalId: string,
   { takesOver }: { takesOver: boolean },
@@ -44,7 +42,7 @@ export function lockProject(
 }
 
 export function findProject(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   logicalId: string,
 ): Promise<ProjectRow | undefined> {
@@ -116,12 +114,12 @@ export async function saveProject(
   return { ...before, ...changes };
 }
 
-export async function deleteProjectRow(db: Kysely<Database>, row: ProjectRow): Promise<void> {
+export async function deleteProjectRow(db: Db, row: ProjectRow): Promise<void> {
   await deleteOwnRows(db, 'projects', row.account_id).where('id', '=', row.id).execute();
 }
 
 /** What a project owns, in the order in which it came to it. */
-export function linksOf(db: Kysely<Database>, row: ProjectRow): Promise<LinkRow[]> {
+export function linksOf(db: Db, row: ProjectRow): Promise<LinkRow[]> {
   return ownRows(db, 'project_resources', row.account_id)
     .where('project_id', '=', row.id)
     .orderBy('id')
@@ -130,7 +128,7 @@ export function linksOf(db: Kysely<Database>, row: ProjectRow): Promise<LinkRow[
 
 /** The project owns this resource from now on. */
 export async function link(
-  db: Kysely<Database>,
+  db: Db,
   { id: projectId, account_id: accountId }: ProjectRow,
   { type, logicalId, physicalId }: { type: ResourceType; logicalId: string; physicalId: string },
 ): Promise<LinkRow> {
@@ -146,7 +144,7 @@ export async function link(
 
 /** The project that owns a resource. */
 export async function ownerOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   type: ResourceType,
   physicalId: string,
@@ -163,7 +161,7 @@ export async function ownerOf(
 
 /** The resource was made anew, or has another name in the project. */
 export async function relink(
-  db: Kysely<Database>,
+  db: Db,
   { id, account_id: accountId }: LinkRow,
   changes: { physical_id: string } | { logical_id: string; is_uncommitted: 0 },
 ): Promise<void> {
@@ -173,11 +171,7 @@ export async function relink(
     .execute();
 }
 
-export async function unlink(
-  db: Kysely<Database>,
-  accountId: string,
-  ids: readonly number[],
-): Promise<void> {
+export async function unlink(db: Db, accountId: string, ids: readonly number[]): Promise<void> {
   // SQLite takes some thousand values in a statement.
   for (let at = 0; at < ids.length; at += 1_000) {
     await deleteOwnRows(db, 'project_resources', accountId)

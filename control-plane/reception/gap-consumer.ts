@@ -3,15 +3,15 @@
  * deadline counts lost time. After a step back no stored instant lies in the future. `compose.ts`
  * registers the consumers.
  */
-import { sql, type Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import { sql } from 'kysely';
+import type { Database, Db } from '../db/tables.ts';
 import type { Gap } from './decide/receivable-time.ts';
 
-export type GapConsumer = (db: Kysely<Database>, gap: Gap) => Promise<void>;
+export type GapConsumer = (db: Db, gap: Gap) => Promise<void>;
 
 /** Limits stored past instants to now after a step back. */
 export async function clampInstants<T extends keyof Database & string>(
-  db: Kysely<Database>,
+  db: Db,
   { stepMs, to }: Gap,
   table: T,
   columns: readonly (keyof Database[T] & string)[],

@@ -2,20 +2,18 @@
  * Records gaps and moves every deadline in one transaction: no deadline counts lost time or a step
  * of the clock. After a step back no stored instant lies in the future.
  */
-import type { Kysely, Selectable } from 'kysely';
 import { lockKeys } from '../db/lock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
 import { absenceLock } from '../replicas/index.ts';
 import { type Gap, gapBeyond, type GapCause, isSameStep } from './decide/receivable-time.ts';
-import type { ReceptionGapsTable } from './tables.ts';
 
 /** The console and receivable time need no more. */
 const maxKept = 1_000;
 
 /** Recorded gaps, in order. */
-export async function readGaps(db: Kysely<Database>): Promise<Gap[]> {
+export async function readGaps(db: Db): Promise<Gap[]> {
   const rows = await db
     .selectFrom('reception_gaps')
     .selectAll()
@@ -26,10 +24,7 @@ export async function readGaps(db: Kysely<Database>): Promise<Gap[]> {
 }
 
 /** Gaps that were recorded after the one with this id, in order, with their ids. */
-export async function readGapsAfter(
-  db: Kysely<Database>,
-  id: number,
-): Promise<{ id: number; gap: Gap }[]> {
+export async function readGapsAfter(db: Db, id: number): Promise<{ id: number; gap: Gap }[]> {
   const rows = await db
     .selectFrom('reception_gaps')
     .selectAll()
@@ -39,14 +34,14 @@ export async function readGapsAfter(
   return rows.map((row) => ({ id: row.id, gap: toGap(row) }));
 }
 
-function toGap(row: Selectable<ReceptionGapsTable>): Gap {
+function toGap(row: RowOf<'reception_gaps'>): Gap {
   return {
     cause: row.cause as GapCause,
     ...{ from: row.from_at, to: row.to_at, lostMs: row.lost_ms, stepMs: row.step_ms },
   };
 }
 
-async function write(db: Kysely<Database>, gap: Gap): Promise<void> {
+async function write(db: Db, gap: Gap): Promise<void> {
   const { id } = await db
     .insertInto('reception_gaps')
     .values({
@@ -66,7 +61,7 @@ type Recorder = Pick<Services, 'db' | 'gapConsumers'>;
 /** Records a gap and moves the deadlines, in a transaction of the caller. */
 export async function recordGap(
   { gapConsumers }: Pick<Recorder, 'gapConsumers'>,
-  unit: Kysely<Database>,
+  unit: Db,
   { cause, ...measured }: Gap,
 ): Promise<void> {
   // The monotonic clock has fractions, and columns of instants have none.

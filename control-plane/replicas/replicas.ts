@@ -5,14 +5,13 @@
  *
  * On SQLite there is one process: it holds every lease, and nothing is written.
  */
-import type { Kysely, Selectable } from 'kysely';
 import type { Logger } from 'pino';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { DatabaseClock } from '../core/database-clock.ts';
 import { LeaseLost } from '../core/timers.ts';
 import { engineOf } from '../db/engine.ts';
 import { lockKeys, lockRows } from '../db/lock.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import {
   type Absence,
@@ -23,7 +22,6 @@ import {
   type Outage,
   outageOf,
 } from './decide/absence.ts';
-import type { ReplicasTable } from './tables.ts';
 
 const beatEveryMs = 2_000;
 const leaseMs = 10_000;
@@ -35,7 +33,7 @@ const endWithinMs = 3_000;
 /** The lock under which one replica decides whether any was there. */
 export const absenceLock = 'replicas';
 
-type Row = Selectable<ReplicasTable>;
+type Row = RowOf<'replicas'>;
 
 /** What the module above does with signs of life. */
 export interface BeatConsumer {
@@ -44,15 +42,15 @@ export interface BeatConsumer {
   /** Shortest absence of a replica without others that counts. */
   minAbsenceMs: number;
   /** The last sign of life before there were replicas; null without one. */
-  aliveBefore: (db: Kysely<Database>) => Promise<number | null>;
+  aliveBefore: (db: Db) => Promise<number | null>;
   /** In the transaction that ends a time without any replica. */
-  onAbsence: (db: Kysely<Database>, absence: Absence) => Promise<void>;
+  onAbsence: (db: Db, absence: Absence) => Promise<void>;
   /** After each sign of life. */
   onBeat: () => Promise<void>;
 }
 
 interface ReplicasParts {
-  db: Kysely<Database>;
+  db: Db;
   clock: Clock;
   id: string;
   version: string;
@@ -67,7 +65,7 @@ function signOf({ alive_at: aliveAt, stopped_at: stoppedAt }: Row): SignOfLife {
 }
 
 /** Ids of the replicas that are alive, for a condition of another query. */
-export const aliveReplicas = (db: Kysely<Database>, now: number) =>
+export const aliveReplicas = (db: Db, now: number) =>
   db
     .selectFrom('replicas')
     .select('id')
@@ -193,7 +191,7 @@ export class Replicas implements AsyncDisposable {
    * Keeps the lease from others until the transaction ends.
    * @throws LeaseLost when another replica has it, so that the transaction is rolled back.
    */
-  async keep(db: Kysely<Database>, name: string): Promise<void> {
+  async keep(db: Db, name: string): Promise<void> {
     if (this.isAlone) return;
     const row = await lockRows(
       db.selectFrom('leases').select(['holder', 'token']).where('name', '=', name),
@@ -262,7 +260,7 @@ export class Replicas implements AsyncDisposable {
   }
 
   /** One replica after the other decides whether anybody was there. */
-  async #settle(unit: Kysely<Database>, doubt: Doubt, now: number) {
+  async #settle(unit: Db, doubt: Doubt, now: number) {
     const consumer = this.#consumer;
     if (consumer === null) return null;
     await lockKeys(unit, [absenceLock]);
@@ -284,7 +282,7 @@ export class Replicas implements AsyncDisposable {
     return verdict;
   }
 
-  async #sign(unit: Kysely<Database>, now: number): Promise<void> {
+  async #sign(unit: Db, now: number): Promise<void> {
     const { version, url, databaseClock } = this.#parts;
     const present = {
       alive_at: now,
@@ -298,7 +296,7 @@ export class Replicas implements AsyncDisposable {
   }
 
   /** Renews the leases of this replica and takes those that are free. */
-  async #renew(unit: Kysely<Database>, now: number): Promise<{ name: string; token: number }[]> {
+  async #renew(unit: Db, now: number): Promise<{ name: string; token: number }[]> {
     if (this.#names.length === 0) return [];
     return unit
       .updateTable('leases')

@@ -2,31 +2,29 @@
  * A plain resource: rows of one table of an account, with the verbs that the API, deployments and importers call. Its
  * definition says how fields are stored and shown, and what else its changes do.
  */
-import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import type { Services } from '../core/services.ts';
 import { lockRows } from '../db/lock.ts';
 import { deleteOwnRows, type Owned, ownRows, ownRowsAmong, updateOwnRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Database, Db, RowOf } from '../db/tables.ts';
 import { type ApiError, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 
 export type Key = string | number;
 export type Caller = Pick<ApiPrincipal, 'accountId' | 'role'>;
-type Unit = Kysely<Database>;
-type Row<Table extends Owned> = Selectable<Database[Table]>;
-export type Column<Table extends Owned> = keyof Row<Table> & string;
+export type Column<Table extends Owned> = keyof RowOf<Table> & string;
 /** Columns that the engine writes, or `fresh`. */
 type Made = 'id' | 'dashboard_id' | 'account_id' | 'created_at' | 'updated_at';
 type Columns<Table extends Owned> = Omit<Insertable<Database[Table]>, Made>;
 type Awaitable<T> = T | Promise<T>;
 
 export interface Saving<Table extends Owned, Fields> {
-  unit: Unit;
+  unit: Db;
   /** What the body has. */
   changes: Partial<Fields>;
   accountId: string;
   /** Null for a new one. */
-  before: Row<Table> | null;
+  before: RowOf<Table> | null;
 }
 
 export interface Definition<Table extends Owned, Fields, Wire> {
@@ -46,25 +44,25 @@ export interface Definition<Table extends Owned, Fields, Wire> {
   /** Why a new one is refused whose name another has. */
   taken?(fields: Fields): ApiError;
   /** The fields of a row, as a body has them. Those that `changes` give need not be decrypted. */
-  fieldsOf(row: Row<Table>, changes?: Partial<Fields>): Fields;
+  fieldsOf(row: RowOf<Table>, changes?: Partial<Fields>): Fields;
   /** The columns for all fields. Refuses what may not be stored. */
   toColumns(fields: Fields, saving: Saving<Table, Fields>): Awaitable<Columns<Table>>;
-  present(rows: readonly Row<Table>[], caller: Caller): Awaitable<Wire[]>;
+  present(rows: readonly RowOf<Table>[], caller: Caller): Awaitable<Wire[]>;
   /** The transaction of a change; by default a commit. */
-  commit?<T>(accountId: string, work: (unit: Unit) => Promise<T>): Promise<T>;
+  commit?<T>(accountId: string, work: (unit: Db) => Promise<T>): Promise<T>;
   /** Further writes of the transaction that created or changed the row. */
   saved?(
-    unit: Unit,
-    row: Row<Table>,
+    unit: Db,
+    row: RowOf<Table>,
     fields: Partial<Fields>,
-    before: Row<Table> | null,
+    before: RowOf<Table> | null,
   ): Promise<void>;
   /** Before a row is changed. */
-  changing?(unit: Unit, before: Row<Table>): Promise<void>;
+  changing?(unit: Db, before: RowOf<Table>): Promise<void>;
   /** Before a row is deleted: refuses it, or drops what refers to it. */
-  removing?(unit: Unit, row: Row<Table>): Promise<void>;
+  removing?(unit: Db, row: RowOf<Table>): Promise<void>;
   /** Once a creation, change or deletion is committed. */
-  done?(row: Row<Table>, isDeleted: boolean): void;
+  done?(row: RowOf<Table>, isDeleted: boolean): void;
 }
 
 export type Resource<Table extends Owned, Fields extends object, Wire> = ReturnType<
@@ -78,11 +76,11 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
   const { noun, key, fieldsOf, present } = definition;
   // One table stands for all: Kysely finds no type for a union of them.
   const table = definition.table as 'services';
-  const asRow = (row: unknown) => row as Row<Table>;
+  const asRow = (row: unknown) => row as RowOf<Table>;
   const asColumns = (columns: unknown) => columns as Insertable<Database['services']>;
   const commit = async (
     accountId: string,
-    work: (unit: Unit) => Promise<Row<Table>>,
+    work: (unit: Db) => Promise<RowOf<Table>>,
     isDeleted = false,
   ) => {
     const row = await (definition.commit?.(accountId, work) ?? commits.run(work));
@@ -98,7 +96,7 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
       (query, column) => query.orderBy(sql.ref(column), definition.isNewestFirst ? 'desc' : 'asc'),
       ownRows(db, table, accountId),
     );
-  const byKey = (unit: Unit, accountId: string, value: Key, column: string = key) =>
+  const byKey = (unit: Db, accountId: string, value: Key, column: string = key) =>
     ownRows(unit, table, accountId).where(
       sql.ref(column),
       '=',
@@ -109,9 +107,9 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
   const get = async (
     accountId: string,
     value: Key,
-    { unit = db, column = key }: { unit?: Unit; column?: Column<Table> } = {},
+    { unit = db, column = key }: { unit?: Db; column?: Column<Table> } = {},
   ) => asRow(await byKey(unit, accountId, value, column).executeTakeFirstOrThrow(missing(value)));
-  const lock = async (unit: Unit, accountId: string, value: Key) =>
+  const lock = async (unit: Db, accountId: string, value: Key) =>
     asRow(await lockRows(byKey(unit, accountId, value)).executeTakeFirstOrThrow(missing(value)));
 
   return {
@@ -124,7 +122,7 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
     get,
     lock,
 
-    async presentOne(row: Row<Table>, caller: Caller): Promise<Wire> {
+    async presentOne(row: RowOf<Table>, caller: Caller): Promise<Wire> {
       const [wire] = await present([row], caller);
       // Its parts were deleted after the row was read.
       if (wire === undefined) throw notFound(noun, String(row[key]));
@@ -135,7 +133,7 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
     among: (accountId: string, ids: readonly string[] | null, column: Column<Table> = key) =>
       ownRowsAmong(db, definition.table, accountId, { column, isNumber: isNumber(column), ids }),
 
-    create: (accountId: string, fields: Fields): Promise<Row<Table>> =>
+    create: (accountId: string, fields: Fields): Promise<RowOf<Table>> =>
       commit(accountId, async (unit) => {
         const now = clock.now();
         const columns = {
@@ -161,7 +159,7 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
         return row;
       }),
 
-    update: (accountId: string, value: Key, changes: Partial<Fields>): Promise<Row<Table>> =>
+    update: (accountId: string, value: Key, changes: Partial<Fields>): Promise<RowOf<Table>> =>
       commit(accountId, async (unit) => {
         const before = await lock(unit, accountId, value);
         const fields = { ...fieldsOf(before, changes), ...changes };
@@ -178,7 +176,7 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
         return row;
       }),
 
-    remove: (accountId: string, value: Key): Promise<Row<Table>> =>
+    remove: (accountId: string, value: Key): Promise<RowOf<Table>> =>
       commit(
         accountId,
         async (unit) => {

@@ -1,7 +1,7 @@
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { ArtifactDeclaration } from '@monitor/shared/contract/agent-protocol.ts';
 import { prepareInserts } from '../db/insert-many.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 export interface Announcement {
   accountId: string;
@@ -25,7 +25,7 @@ const insertArtifacts = prepareInserts(
 
 /** Records the files that will follow results, in the transaction that stores these; idempotent. */
 export async function announceArtifacts(
-  db: Kysely<Database>,
+  db: Db,
   announcements: readonly Announcement[],
 ): Promise<void> {
   const rows = announcements.flatMap(({ accountId, location, resultId, runDay, artifacts, now }) =>

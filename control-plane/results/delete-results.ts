@@ -3,13 +3,13 @@
  * foreign keys, which would cost more than the rest of a result, and a check with a million results
  * would be deleted for minutes.
  */
-import { sql, type Expression, type Kysely, type RawBuilder, type SqlBool } from 'kysely';
+import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 import type { Services } from '../core/services.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
 import { textOfId } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
 import { daysOf, isOfDays } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 
 /** Some tens of milliseconds each. */
@@ -52,7 +52,7 @@ export function isOfCheck(
 }
 
 /** Deletes some results of a check, or some runs once it has no results. False when nothing is left. */
-async function deleteSome(db: Kysely<Database>, checkId: string): Promise<boolean> {
+async function deleteSome(db: Db, checkId: string): Promise<boolean> {
   for (const table of ['check_results', 'check_runs'] as const) {
     const ofCheck = db.selectFrom(table).where('check_id', '=', checkId);
     const some = await ofCheck.select('run_day').limit(1).executeTakeFirst();

@@ -1,12 +1,11 @@
-import type { Kysely } from 'kysely';
 import { isOfSameDay } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 /**
  * Ends a run whose next attempt was cancelled: its attempts no longer count. Does nothing for a run
  * without attempts.
  */
-export async function endCancelledRun(db: Kysely<Database>, runId: string): Promise<void> {
+export async function endCancelledRun(db: Db, runId: string): Promise<void> {
   const last = await db
     .selectFrom('check_results')
     .innerJoin('check_runs', (join) =>

@@ -1,8 +1,7 @@
 /** Ends runs that were begun and never finished, so that their last attempt counts. */
-import { sql, type Kysely, type Selectable } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import { sql } from 'kysely';
+import type { Db, RowOf } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
-import type { CheckResultsTable } from './tables.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Services } from '../core/services.ts';
 import { lockChecks } from '../checks/index.ts';
@@ -22,11 +21,11 @@ const abandonedAfterMs = 25 * 60_000;
 const runsPerSweep = 500;
 const jobsPerSweep = 500;
 
-type Result = Selectable<CheckResultsTable>;
+type Result = RowOf<'check_results'>;
 
 /** The last attempt of each of these runs that has one, with the day of its run. */
 async function lastAttempts(
-  db: Kysely<Database>,
+  db: Db,
   runs: readonly { id: number; run_day: number }[],
 ): Promise<Result[]> {
   const attempts = await db
@@ -43,11 +42,7 @@ async function lastAttempts(
 }
 
 /** Ends runs with their last attempt. */
-async function closeWith(
-  db: Kysely<Database>,
-  last: readonly Result[],
-  now: number,
-): Promise<void> {
+async function closeWith(db: Db, last: readonly Result[], now: number): Promise<void> {
   if (last.length === 0) return;
   await promoteResults(
     db,

@@ -1,11 +1,10 @@
 /** Assigns the errors of a result to error groups. Spec: Error group. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import { eachOf } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
-import type { Database } from '../db/tables.ts';
-import type { ErrorGroupsTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { cleanErrorMessage, errorHash } from './decide/error-grouping.ts';
 import { sha256Hex } from '../core/keys.ts';
 
@@ -16,7 +15,7 @@ const groupsPerCheck = 1_000;
 const overflowMessage = `further errors: this check has ${groupsPerCheck} error groups already`;
 const rawKept = 16_384;
 
-type CheckOfAccount = Pick<Selectable<ErrorGroupsTable>, 'account_id' | 'check_id'>;
+type CheckOfAccount = Pick<RowOf<'error_groups'>, 'account_id' | 'check_id'>;
 
 const dropOldestArchived = prepareQuery<CheckOfAccount, { id: string }>((db, argument) =>
   db
@@ -113,7 +112,7 @@ const keyOf = (checkId: string, hash: string): string => `${checkId}/${hash}`;
 
 /** Hashes of the groups that are there, and how many groups each check has. */
 async function readGroups(
-  db: Kysely<Database>,
+  db: Db,
   sightings: readonly Sighting[],
 ): Promise<{ known: Set<string>; counts: Map<string, number> }> {
   const given = rowsOf(
@@ -139,7 +138,7 @@ async function readGroups(
 }
 
 /** Where a check has no room for another group, even without its oldest archived one, errors share one. */
-async function withRoom(db: Kysely<Database>, sightings: readonly Sighting[]): Promise<Sighting[]> {
+async function withRoom(db: Db, sightings: readonly Sighting[]): Promise<Sighting[]> {
   const { known, counts } = await readGroups(db, sightings);
   const found: Sighting[] = [];
   for (const sighting of sightings) {
@@ -190,7 +189,7 @@ function toRow(sightings: readonly Sighting[], id: string) {
  * archived.
  */
 export async function groupErrors(
-  db: Kysely<Database>,
+  db: Db,
   results: readonly ErrorsOfResult[],
   newId: () => string,
 ): Promise<string[][]> {

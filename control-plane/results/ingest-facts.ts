@@ -1,5 +1,5 @@
 /** What is known about the submissions of a commit, read in a constant number of statements. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import type {
   MissedSubmission,
   ResultSubmission,
@@ -9,7 +9,7 @@ import { eachIdIn, eachNumberIn, eachTextIn, isOneOf } from '../db/expressions.t
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
 import { daysOf, isOfDays, runDayIn, runDayOf } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { type Gap, stepBackOver, stepsBackOver } from '../reception/index.ts';
 import { earlyMs, isEarly, slotGridOf, type LeasedJob, type SlotGrid } from './decide/admission.ts';
 import {
@@ -19,7 +19,6 @@ import {
   releaseRuns,
   textOfMeasurement,
 } from './release-runs.ts';
-import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
 
 /** A submission about a run, with the key that sent it. */
 export interface RunItem {
@@ -31,9 +30,9 @@ export interface RunItem {
   data: ResultSubmission | MissedSubmission;
 }
 
-export type RunRow = Omit<Selectable<CheckRunsTable>, 'created_at' | 'late_results'>;
+export type RunRow = Omit<RowOf<'check_runs'>, 'created_at' | 'late_results'>;
 export type ResultRow = Pick<
-  Selectable<CheckResultsTable>,
+  RowOf<'check_results'>,
   'seq' | 'id' | 'check_run_id' | 'attempt' | 'result_type' | keyof Measurement
 >;
 
@@ -93,7 +92,7 @@ const encryptedLocations = prepareQuery<
 const schedulesOf = prepareQuery<
   { accountIds: string; checkIds: string; since: number },
   Pick<
-    Selectable<Database['schedule_periods']>,
+    RowOf<'schedule_periods'>,
     'check_id' | 'frequency' | 'frequency_offset' | 'run_parallel' | 'locations_json' | 'starts_at'
   >
 >((db, argument) =>
@@ -111,9 +110,9 @@ const schedulesOf = prepareQuery<
 
 /** By the whole beginning of the key: there is a lease for each job of as long as results are kept. */
 function leasesOfRuns(
-  db: Kysely<Database>,
+  db: Db,
   runs: readonly { accountId: string; location: string; runId: string }[],
-): Promise<Selectable<Database['job_leases']>[]> {
+): Promise<RowOf<'job_leases'>[]> {
   const given = rowsOf({ accountId: 'text', location: 'text', runId: 'text' }, runs);
   return db
     .selectFrom('job_leases')
@@ -188,7 +187,7 @@ export class IngestFacts {
    * the commit. `keptMs`: retention of results. Runs whose slots came again give way to newer ones.
    */
   static async read(
-    db: Kysely<Database>,
+    db: Db,
     items: readonly RunItem[],
     { now, keptMs, stepsBack }: { now: number; keptMs: number; stepsBack: readonly Gap[] },
   ): Promise<IngestFacts> {
@@ -233,7 +232,7 @@ export class IngestFacts {
    * known gives way to another measurement, and what gave way already is not stored again.
    */
   async #giveWay(
-    db: Kysely<Database>,
+    db: Db,
     items: readonly RunItem[],
     stepsBack: readonly Gap[],
     now: number,
@@ -287,7 +286,7 @@ export class IngestFacts {
     }
   }
 
-  async #readLeases(db: Kysely<Database>, items: readonly RunItem[]): Promise<void> {
+  async #readLeases(db: Db, items: readonly RunItem[]): Promise<void> {
     const runs = items.flatMap(({ accountId, location, data }) =>
       data.kind === 'result' && data.jobId !== null
         ? [{ accountId, location, runId: data.runId }]
@@ -305,13 +304,13 @@ export class IngestFacts {
     }
   }
 
-  async #addRunsById(db: Kysely<Database>, items: readonly RunItem[]): Promise<boolean> {
+  async #addRunsById(db: Db, items: readonly RunItem[]): Promise<boolean> {
     const runIds = distinct(items.map(({ data }) => data.runId));
     return this.#addRuns(db, await runsById.run(db, { runIds, days: daysOfItems(items) }));
   }
 
   /** True when some of the rows were not known before. */
-  async #addRuns(db: Kysely<Database>, rows: readonly RunRow[]): Promise<boolean> {
+  async #addRuns(db: Db, rows: readonly RunRow[]): Promise<boolean> {
     const added = rows.filter(({ id }) => !this.runs.has(id));
     if (added.length === 0) return false;
     for (const row of added) {
@@ -330,7 +329,7 @@ export class IngestFacts {
    * Adds the runs of these slots, which may have other ids than the items say: agents of two protocols
    * derive ids in two ways.
    */
-  async addRunsOfSlots(db: Kysely<Database>, items: readonly RunItem[]): Promise<boolean> {
+  async addRunsOfSlots(db: Db, items: readonly RunItem[]): Promise<boolean> {
     const slots = items.flatMap(({ data }) => {
       const { checkId, location, scheduledFor } = slotOf(data);
       return scheduledFor === null
@@ -355,7 +354,7 @@ export class IngestFacts {
   }
 
   /** Adds the runs that stand where the runs of these items could not be inserted. False for none. */
-  async addRunsInTheWay(db: Kysely<Database>, items: readonly RunItem[]): Promise<boolean> {
+  async addRunsInTheWay(db: Db, items: readonly RunItem[]): Promise<boolean> {
     const byId = await this.#addRunsById(db, items);
     return (await this.addRunsOfSlots(db, items)) || byId;
   }

@@ -4,7 +4,6 @@
  * (`ingest-plan.ts`) on facts that were read under the locks of their checks, and then written
  * (`store-plan.ts`), so that a commit takes about as many statements for one item as for a thousand.
  */
-import type { Kysely } from 'kysely';
 import type {
   CertificateSubmission,
   ItemOutcome,
@@ -15,7 +14,7 @@ import { raiseNews } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 import { engineOf, type Engine } from '../db/engine.ts';
 import { databaseFailure } from '../db/failure.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { inTransaction, UnknownOutcome } from '../db/unit.ts';
 import { RetryLocations } from '../scheduling/index.ts';
 import { IngestFacts, type RunItem } from './ingest-facts.ts';
@@ -82,14 +81,14 @@ function runItemsOf(parsed: readonly ParsedBatch[]): RunItem[] {
 
 /** One commit of several batches. */
 class IngestUnit {
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #services: Services;
   readonly #parsed: readonly ParsedBatch[];
   readonly #options: IntakeOptions;
   readonly #inserting: Inserting;
 
   constructor(
-    db: Kysely<Database>,
+    db: Db,
     services: Services,
     parsed: readonly ParsedBatch[],
     options: IntakeOptions,

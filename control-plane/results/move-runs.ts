@@ -1,7 +1,7 @@
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { runDayIn, isOfWindow } from '../db/run-days.ts';
 import { clampInstants, type Gap, type GapConsumer, shiftOf } from '../reception/index.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { earlyMs } from './decide/admission.ts';
 import { releaseRuns } from './release-runs.ts';
 
@@ -9,7 +9,7 @@ import { releaseRuns } from './release-runs.ts';
 const maxStepMs = 3_600_000;
 
 /** The number of the last result that was stored before the clock was ahead; 0 for none. */
-async function lastBefore(db: Kysely<Database>, to: number): Promise<number> {
+async function lastBefore(db: Db, to: number): Promise<number> {
   const row = await db
     .selectFrom('check_results')
     .select('seq')
@@ -21,7 +21,7 @@ async function lastBefore(db: Kysely<Database>, to: number): Promise<number> {
 }
 
 /** What was stamped with a clock that was ahead moves with it, also where its slot does not come again. */
-async function moveResults(db: Kysely<Database>, after: number, gap: Gap): Promise<void> {
+async function moveResults(db: Db, after: number, gap: Gap): Promise<void> {
   const moved = (by: 'started_at' | 'created_at', column: string) => sql<number>`case
     when ${sql.ref(by)} > ${gap.to} then ${sql.ref(column)} + ${gap.stepMs}
     else ${sql.ref(column)} end`;

@@ -1,8 +1,7 @@
 /** What the runs of a check ended with, over weeks: only what alerting looks at. */
-import type { Kysely } from 'kysely';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isOfWindow } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 export interface PastOutcome {
   id: string;
@@ -25,7 +24,7 @@ interface Filter {
 const rowsPerPage = 2_000;
 
 async function newestFirst(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, checkId, from, to }: Filter,
   after: { started_at: number; seq: number } | undefined,
 ): Promise<(PastOutcome & { seq: number })[]> {
@@ -69,7 +68,7 @@ async function newestFirst(
  * `isWhole` is false then. Other work goes on between pages.
  */
 export async function pastOutcomes(
-  db: Kysely<Database>,
+  db: Db,
   filter: Filter,
   most: number,
 ): Promise<{ outcomes: PastOutcome[]; isWhole: boolean }> {

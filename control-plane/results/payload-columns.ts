@@ -1,8 +1,8 @@
 /** Payloads in a query of results: on PostgreSQL they are in the rows of their results. */
-import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
+import { sql, type SelectQueryBuilder } from 'kysely';
 import type { EncodedPayload } from '../db/columns.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
-import type { Database } from '../db/tables.ts';
+import type { Database, Db } from '../db/tables.ts';
 
 /** A column of the payload, in a query that `joinPayloads` has joined; null without a payload. */
 export function payloadColumn<C extends keyof EncodedPayload>(column: C) {
@@ -13,7 +13,7 @@ export function payloadColumn<C extends keyof EncodedPayload>(column: C) {
 }
 
 export function joinPayloads<Row>(
-  db: Kysely<Database>,
+  db: Db,
   results: SelectQueryBuilder<Database, 'check_results', Row>,
 ): SelectQueryBuilder<Database, 'check_results', Row> {
   if (engineOf(db) === 'postgres') return results;

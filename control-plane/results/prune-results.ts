@@ -3,9 +3,9 @@
  * On PostgreSQL whole days of runs go at once. Results of no day, and all on SQLite, are deleted in the
  * order of arrival, which needs no index. SQLite reuses the space in the file.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { databaseFailure } from '../db/failure.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import {
   daysOf,
   dropDay,
@@ -40,13 +40,13 @@ type Needs = Pick<Services, 'db' | 'clock'>;
 /** Work for other modules when single results are deleted. */
 export interface PruningHooks {
   /** Single results exist only from this instant on. */
-  setRawFrom: (db: Kysely<Database>, instant: number) => Promise<void>;
+  setRawFrom: (db: Db, instant: number) => Promise<void>;
   /** Deletes heartbeat events, which belong to the roll-up of results. True when there may be more. */
-  pruneEvents: (db: Kysely<Database>, before: number) => Promise<boolean>;
+  pruneEvents: (db: Db, before: number) => Promise<boolean>;
 }
 
 async function pruneOldestResults(
-  db: Kysely<Database>,
+  db: Db,
   before: number,
   { setRawFrom }: PruningHooks,
 ): Promise<number> {
@@ -72,7 +72,7 @@ async function pruneOldestResults(
 }
 
 /** Deletes some of what names the results of a day. False when nothing is left. */
-async function deleteNames(db: Kysely<Database>, day: number): Promise<boolean> {
+async function deleteNames(db: Db, day: number): Promise<boolean> {
   for (const table of ['check_result_error_groups', 'artifacts'] as const) {
     const { numAffectedRows = 0n } = await sql`
       delete from ${sql.table(table)} where ctid in (
@@ -140,7 +140,7 @@ export class ResultPruning {
   /** Deletes some of a day, and at last the day. False while its results wait for their roll-up, or others read it. */
   async #pruneDay(day: number, before: number): Promise<boolean> {
     const { db, clock } = this.#services;
-    const isWaiting = async (unit: Kysely<Database>) =>
+    const isWaiting = async (unit: Db) =>
       (await newestSeqOf(unit, day)) >= ((await firstWaitingSeq(unit)) ?? Infinity);
     if (await isWaiting(db)) return false;
     if (await inTransaction(db, (unit) => deleteNames(unit, day))) return true;
@@ -161,7 +161,7 @@ export class ResultPruning {
   }
 
   /** Deletes runs without results. */
-  async #pruneRuns(db: Kysely<Database>, before: number): Promise<boolean> {
+  async #pruneRuns(db: Db, before: number): Promise<boolean> {
     const rows = await db
       .selectFrom('check_runs')
       .select(['id', 'check_id', 'created_at'])

@@ -1,8 +1,7 @@
-import type { Kysely } from 'kysely';
 import { detailsOfAgentError } from '@monitor/shared/domain/agent-error-details.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { encodePayload } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Needs } from '../scheduling/index.ts';
 import { type CheckFields, type CheckRow, lockChecks } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
@@ -25,7 +24,7 @@ interface Fault {
  */
 export async function recordInternalError(
   { clock, newRunId, statuses }: Services,
-  db: Kysely<Database>,
+  db: Db,
   { row, effective, needs, runId, location, reason }: Fault,
 ): Promise<void> {
   await lockChecks(db, [row.id]);

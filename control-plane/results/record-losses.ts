@@ -6,13 +6,13 @@
  */
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { Gathered } from '../core/gathered.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
 import { readFact, writeFact } from '../db/installation.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { missingSince, type RecordLoss, type StoredMark } from '../scheduling/index.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
@@ -22,7 +22,7 @@ const macBytes = 16;
 /** Counts the commits of `keep`: changes that store no result are lost too. */
 const countFact = 'mark_count';
 
-async function newestSeq(db: Kysely<Database>): Promise<number> {
+async function newestSeq(db: Db): Promise<number> {
   const { rows } = await byEngine({
     sqlite: sql<{ seq: number }>`select seq from sqlite_sequence where name = 'check_results'`,
     postgres: sql<{ seq: number }>`
@@ -34,7 +34,7 @@ async function newestSeq(db: Kysely<Database>): Promise<number> {
 }
 
 export interface RecordLossesParts {
-  db: Kysely<Database>;
+  db: Db;
   secrets: SecretCipher;
   clock: Clock;
   logger: Logger;

@@ -3,7 +3,7 @@
  * results are kept at the times at which they were measured, under ids that follow from the measurement:
  * a result that is sent again is recognised. Missed records are deleted.
  */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import { resultIdOfAttempt } from '@monitor/shared/domain/run-id.ts';
 import { lockChecks } from '../checks/index.ts';
 import { sha256Hex } from '../core/keys.ts';
@@ -11,10 +11,10 @@ import { engineOf } from '../db/engine.ts';
 import { eachNumberOf, isOneOf } from '../db/expressions.ts';
 import { rowsOf } from '../db/rows.ts';
 import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import type { Gap } from '../reception/index.ts';
 import { earlyMs } from './decide/admission.ts';
-import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
+import type { CheckResultsTable } from './tables.ts';
 
 const runsAtOnce = 500;
 
@@ -34,7 +34,7 @@ export const textOfMeasurement = (of: Measurement): string =>
 export const releasedId = (id: string, measurement: string): string =>
   resultIdOfAttempt(`${id}|${measurement}`, 0, sha256Hex);
 
-type ReleasedRun = Pick<Selectable<CheckRunsTable>, 'id' | 'run_id' | 'run_day'>;
+type ReleasedRun = Pick<RowOf<'check_runs'>, 'id' | 'run_id' | 'run_day'>;
 /** The step that makes the slots due again: what begins after `to` was stamped before it. */
 export type StepBack = Pick<Gap, 'to' | 'stepMs'>;
 
@@ -48,7 +48,7 @@ const namesResults = [
 ] as const;
 
 async function release(
-  db: Kysely<Database>,
+  db: Db,
   runs: readonly ReleasedRun[],
   { to, stepMs }: StepBack,
 ): Promise<void> {
@@ -99,8 +99,8 @@ async function release(
 
 /** Locks the checks of the runs, and decides on what the runs are then. */
 export async function releaseRuns(
-  db: Kysely<Database>,
-  found: readonly Pick<Selectable<CheckRunsTable>, 'id' | 'check_id' | 'run_day'>[],
+  db: Db,
+  found: readonly Pick<RowOf<'check_runs'>, 'id' | 'check_id' | 'run_day'>[],
   step: StepBack,
 ): Promise<void> {
   if (found.length === 0) return;

@@ -3,9 +3,8 @@
  * clock `move-runs.ts` has done so at once; this is for large ones, which may be wrong, and for results
  * that arrive afterwards, or from an agent whose own clock is ahead.
  */
-import type { Kysely } from 'kysely';
 import { isOfWindow, runDayIn } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
 import { stepBackOver } from '../reception/index.ts';
@@ -26,7 +25,7 @@ export async function renameFutureRuns(services: Services): Promise<boolean> {
   if (reception.mayBeBehind) return false;
   const now = clock.now();
   const until = reception.wasAhead ? Number.MAX_SAFE_INTEGER : now + aheadMs;
-  const window = (db: Kysely<Database>) =>
+  const window = (db: Db) =>
     db
       .selectFrom('check_runs')
       .select(['id', 'check_id', 'scheduled_for'])

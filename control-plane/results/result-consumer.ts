@@ -2,14 +2,13 @@
  * How other modules process results in the transaction that stores them. `compose.ts` registers the
  * consumers, which are called in that order; this module does not know them.
  */
-import type { Kysely } from 'kysely';
 import type {
   CertificateSubmission,
   ItemOutcome,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { AfterCommit } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { RunVerdict } from './run-verdict.ts';
 
 /** Why a run ended without a verdict on its target. */
@@ -37,14 +36,14 @@ export interface StoredResults {
 
 export type ResultConsumer = (
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   results: StoredResults,
 ) => Promise<AfterCommit>;
 
 /** Processes a certificate that an agent saw. */
 export type CertificateConsumer = (
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   source: { accountId: string; location: string },
   item: CertificateSubmission,
 ) => Promise<{ outcome: ItemOutcome; afterCommit: AfterCommit }>;
@@ -52,7 +51,7 @@ export type CertificateConsumer = (
 /** Calls every consumer. The returned functions must run after the commit. */
 export async function publishResults(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   results: StoredResults,
 ): Promise<AfterCommit[]> {
   const steps: AfterCommit[] = [];

@@ -1,5 +1,5 @@
 /** Statements that store runs and results. They are compiled once, because every result passes here. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import type { EncodedPayload } from '../db/columns.ts';
 import { eachNumberIn, eachNumberOf, isOneOf } from '../db/expressions.ts';
 import { engineOf } from '../db/engine.ts';
@@ -7,13 +7,12 @@ import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
 import { daysOf, isOfDays, runDayOf } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { addToInbox, occasionOf } from './roll-up-inbox.ts';
-import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
 
 /** A row of `check_results` without its number and payload. */
-export type NewResult = Omit<Selectable<CheckResultsTable>, 'seq' | keyof EncodedPayload>;
-export type NewRun = Omit<Selectable<CheckRunsTable>, 'id'>;
+export type NewResult = Omit<RowOf<'check_results'>, 'seq' | keyof EncodedPayload>;
+export type NewRun = Omit<RowOf<'check_runs'>, 'id'>;
 
 const runColumns = [
   ...(['account_id', 'check_id', 'run_id', 'location', 'scheduled_for', 'state'] as const),
@@ -73,7 +72,7 @@ const noPayload = { encoding: null, payload: null, checksum: null };
 
 /** Inserts results with their payloads; gives no row for one whose id is taken. */
 export async function storeResults(
-  db: Kysely<Database>,
+  db: Db,
   results: readonly { row: NewResult; payload: EncodedPayload | null }[],
   how: Inserting,
 ): Promise<{ seq: number; id: string }[]> {
@@ -103,7 +102,7 @@ const makeFinal = prepareQuery<{ seqs: string; days: string }>((db, argument) =>
 
 /** Makes attempts FINAL. */
 export async function promoteResults(
-  db: Kysely<Database>,
+  db: Db,
   attempts: readonly { seq: number; runDay: number }[],
 ): Promise<void> {
   if (attempts.length === 0) return;
@@ -117,10 +116,7 @@ type ChangedRun = Pick<NewRun, 'state' | 'missed_reason' | 'result_id' | 'run_da
   late: number;
 };
 
-export async function updateRuns(
-  db: Kysely<Database>,
-  changed: readonly ChangedRun[],
-): Promise<void> {
+export async function updateRuns(db: Db, changed: readonly ChangedRun[]): Promise<void> {
   if (changed.length === 0) return;
   const texts = { state: 'text', missed_reason: 'text', result_id: 'id' } as const;
   const columns = { id: 'int', late: 'int', run_day: 'int', ...texts } as const;
@@ -142,7 +138,7 @@ export async function updateRuns(
 
 /** Stores a run of the control plane itself, that no agent made, with its FINAL result. */
 export async function storeFinal(
-  db: Kysely<Database>,
+  db: Db,
   run: Pick<NewRun, 'run_id'>,
   result: Omit<NewResult, 'check_run_id' | 'result_type' | 'attempt' | 'run_day'>,
   payload: EncodedPayload | null,

@@ -3,7 +3,7 @@
  * FINAL, adds a row here; `analytics/roll-up.ts` takes rows away and adds them to the sums in
  * one transaction. So each result is in the sums once, in whatever order transactions commit.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import { engineOf } from '../db/engine.ts';
 import { prepareInserts } from '../db/insert-many.ts';
@@ -11,7 +11,7 @@ import { prepareQuery } from '../db/prepared.ts';
 import { eachNumberIn } from '../db/expressions.ts';
 import { daysOf } from '../db/run-days.ts';
 import { shardOf } from '../db/shard.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 /**
  * What became of a result, as its writer knew it: FINAL results, attempts, and attempts that became
@@ -55,11 +55,7 @@ export function occasionOf(
 }
 
 /** Adds results, one row for each shard of their checks. */
-export async function addToInbox(
-  db: Kysely<Database>,
-  waiting: readonly Waiting[],
-  now: number,
-): Promise<void> {
+export async function addToInbox(db: Db, waiting: readonly Waiting[], now: number): Promise<void> {
   const ofShards = Map.groupBy(waiting, ({ checkId }) => shardOf(checkId));
   const rows = [...ofShards].map(([shard, ofShard]) => {
     const results: WaitingResults = {};
@@ -130,7 +126,7 @@ function readRows(rows: readonly { results_json: string }[]): {
  * caller holds the locks of these shards. Gives the results, the days of their runs and how many they are.
  */
 export async function takeFromInbox(
-  db: Kysely<Database>,
+  db: Db,
   shards: readonly number[],
   limit: number,
 ): Promise<{ waiting: WaitingResults[]; days: string; count: number }> {
@@ -147,7 +143,7 @@ const rowsOfShard = prepareQuery<{ shard: number }, { results_json: string }>((d
 
 /** The results that a shard still has to add to the sums; most are of other checks than one asks for. */
 export async function waitingOfShard(
-  db: Kysely<Database>,
+  db: Db,
   shard: number,
 ): Promise<{ stored: number[]; promoted: number[]; days: string }> {
   const { waiting, days } = readRows(await rowsOfShard.run(db, { shard }));
@@ -159,13 +155,13 @@ export async function waitingOfShard(
 }
 
 /** Shards that have rows. */
-export async function waitingShards(db: Kysely<Database>): Promise<number[]> {
+export async function waitingShards(db: Db): Promise<number[]> {
   const rows = await db.selectFrom('roll_up_inbox').select('shard').distinct().execute();
   return rows.map((row) => row.shard);
 }
 
 /** The lowest number of a result that is named here; null when nothing waits. */
-export async function firstWaitingSeq(db: Kysely<Database>): Promise<number | null> {
+export async function firstWaitingSeq(db: Db): Promise<number | null> {
   const row = await db
     .selectFrom('roll_up_inbox')
     .select((select) => select.fn.min<number | null>('first_seq').as('first'))

@@ -1,11 +1,9 @@
 /** FINAL results of many checks about an instant, with their details: what a cause is found from. */
-import type { Kysely, Selectable } from 'kysely';
 import { decodePayload, fromFlag } from '../db/columns.ts';
 import { eachIdOf, eachNumberIn, isOneOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { daysOf, isOfDays, isOfWindow, runDayIn } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
-import type { CheckResultsTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 
 export interface RunOfMinute {
   checkId: string;
@@ -43,9 +41,9 @@ const payloadsOf = prepareQuery<
     .where(isOfDays('result_payloads', argument('days'))),
 );
 
-type Row = Pick<Selectable<CheckResultsTable>, (typeof columns)[number]> & { run_day: number };
+type Row = Pick<RowOf<'check_results'>, (typeof columns)[number]> & { run_day: number };
 
-async function withPayloads(db: Kysely<Database>, rows: readonly Row[]): Promise<RunOfMinute[]> {
+async function withPayloads(db: Db, rows: readonly Row[]): Promise<RunOfMinute[]> {
   if (rows.length === 0) return [];
   const found = await payloadsOf.run(db, {
     seqs: JSON.stringify(rows.map(({ seq }) => seq)),
@@ -73,7 +71,7 @@ const distance = ({ started_at: startedAt }: Row, at: number): number =>
 
 /** Of each check and location the run that began nearest to the instant, in the window around it. */
 export async function runsAround(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
   { at, from, to }: { at: number; from: number; to: number },
@@ -125,7 +123,7 @@ const passBefore = prepareQuery<
 
 /** The last pass of a check at a location in the day before its problem; undefined without one. */
 export async function lastPassOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { checkId, location }: Pick<RunOfMinute, 'checkId' | 'location'>,
   before: number,

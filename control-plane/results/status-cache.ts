@@ -6,14 +6,13 @@
  * status is kept for a second; writers of this process call `drop` after the commit once more, for those
  * that read before it.
  */
-import type { Selectable } from 'kysely';
+import type { RowOf } from '../db/tables.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { CheckConsumer } from '../checks/index.ts';
 import { prepareInserts } from '../db/insert-many.ts';
-import type { CheckStatusesTable } from './tables.ts';
 
 export interface KnownStatus {
-  row: Selectable<CheckStatusesTable> & { name: string };
+  row: RowOf<'check_statuses'> & { name: string };
   locations: readonly string[];
 }
 

@@ -1,13 +1,12 @@
 /** Stores an uploaded file. Of two uploads of the same file one wins as a whole. */
+import type { RowOf } from '../db/tables.ts';
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { Selectable } from 'kysely';
 import { receiveArtifact, type ExpectedFile } from './artifacts/receive-artifact.ts';
 import { ownedObjects } from './owned-objects.ts';
-import type { ArtifactsTable } from './tables.ts';
 import type { Services } from '../core/services.ts';
 
-type Row = Pick<Selectable<ArtifactsTable>, 'id' | 'account_id' | 'result_id' | 'name'>;
+type Row = Pick<RowOf<'artifacts'>, 'id' | 'account_id' | 'result_id' | 'name'>;
 
 /** The slash that a name may have would be a folder. */
 function newKey({ account_id, result_id, name }: Row): string {

@@ -1,10 +1,9 @@
 /** Writes what was decided about the submissions of a commit: each table once. */
-import type { Kysely } from 'kysely';
 import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
 import { saveLearnedScript } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { toFlag } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { createJobs, finishJobs } from '../scheduling/index.ts';
 import { announceArtifacts } from './announce-artifacts.ts';
 import { groupErrors } from './group-errors.ts';
@@ -47,7 +46,7 @@ export class StoredMeanwhile extends Error {
  * items that made these: everything is to be decided again, with those runs.
  */
 export async function storeRuns(
-  db: Kysely<Database>,
+  db: Db,
   { newRuns }: IngestPlan,
   now: number,
   how: Inserting,
@@ -107,7 +106,7 @@ function toRow({ accountId, run, item, resultType }: NewPlannedResult, now: numb
 }
 
 async function storeNewResults(
-  db: Kysely<Database>,
+  db: Db,
   plan: IngestPlan,
   now: number,
   how: Inserting,
@@ -147,7 +146,7 @@ async function storeNewResults(
 /** Files, errors and scripts of the new results. Gives the locations whose agents have news. */
 async function storeWhatBelongsTo(
   { newId }: Services,
-  db: Kysely<Database>,
+  db: Db,
   results: readonly NewPlannedResult[],
   now: number,
 ): Promise<{ accountId: string; location: string }[]> {
@@ -187,7 +186,7 @@ async function storeWhatBelongsTo(
 /** Writes a plan whose runs are stored. */
 export async function storePlan(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   plan: IngestPlan,
   now: number,
   how: Inserting,

@@ -1,5 +1,4 @@
 /** Accounts for slots without a run: each one becomes a visible `missed` record. */
-import type { Kysely } from 'kysely';
 import {
   accountAfterMs,
   accountedUntil,
@@ -16,7 +15,7 @@ import { fromFlag, fromJson } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
 import { dayAt } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { insertRuns, updateRuns } from './result-rows.ts';
 import { MaintenanceSlots } from '../maintenance/index.ts';
@@ -38,7 +37,7 @@ interface MissedSlot {
 
 /** Records the slots that have no run; gives those that were recorded. */
 async function insertMissed(
-  db: Kysely<Database>,
+  db: Db,
   slots: readonly MissedSlot[],
   now: number,
 ): Promise<(MissedSlot & { id: number })[]> {

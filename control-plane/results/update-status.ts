@@ -1,10 +1,10 @@
 /** Updates the status of a check from its FINAL results. */
-import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely';
+import { sql, type RawBuilder, type SqlBool } from 'kysely';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { toFlag } from '../db/columns.ts';
 import { largerOf, smallerOf } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { StatusCache } from './status-cache.ts';
 
 /** The combined effect of several FINAL results of one check. */
@@ -115,7 +115,7 @@ const upsertStatuses = prepareInserts(
 /** Writes the changes of one commit. */
 export async function writeStatuses(
   cache: StatusCache,
-  db: Kysely<Database>,
+  db: Db,
   changes: ReadonlyMap<string, StatusChange>,
   now: number,
 ): Promise<void> {
@@ -140,7 +140,7 @@ export async function writeStatuses(
 /** Stores the remaining days of the certificate of a check. */
 export async function writeCertificateDays(
   cache: StatusCache,
-  db: Kysely<Database>,
+  db: Db,
   { accountId, checkId }: { accountId: string; checkId: string },
   daysRemaining: number | null,
 ): Promise<void> {

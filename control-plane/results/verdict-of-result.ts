@@ -1,14 +1,12 @@
 /** The verdict of a FINAL result, from its submission or its row. */
-import type { Kysely, Selectable } from 'kysely';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { findCheckType, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { droppedError, encryptedError } from '@monitor/shared/contract/encrypted-result.ts';
 import { decodePayload, fromFlag } from '../db/columns.ts';
 import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { isEarly } from './decide/admission.ts';
 import { encryptedPayload } from './decide/encrypted-payload.ts';
-import type { CheckResultsTable } from './tables.ts';
 import type { RunVerdict } from './run-verdict.ts';
 
 /** Longer than any line on a screen; channels cut it further. */
@@ -96,10 +94,7 @@ export function verdictOfSubmission(
 }
 
 /** The verdict of a stored result with its payload. */
-export async function verdictOfRow(
-  db: Kysely<Database>,
-  row: Selectable<CheckResultsTable>,
-): Promise<RunVerdict> {
+export async function verdictOfRow(db: Db, row: RowOf<'check_results'>): Promise<RunVerdict> {
   const stored = await db
     .selectFrom('result_payloads')
     .select(['encoding', 'payload', 'checksum'])
@@ -128,7 +123,7 @@ export async function verdictOfRow(
 
 /** The verdict of a result by its id; undefined when it was deleted. */
 export async function findVerdict(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   resultId: string,
 ): Promise<RunVerdict | undefined> {

@@ -2,10 +2,9 @@
  * Finds the causes of what fails in an account. Decided when an alert is raised, when a group changes, or
  * when somebody asks; never for each result.
  */
-import type { Kysely } from 'kysely';
 import type { RootCause } from '@monitor/shared/contract/root-cause.ts';
 import type { Services } from '../core/services.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { linkToResult } from '../notifications/index.ts';
 import { diagnose, type Finding, findingsOf } from './decide/diagnose.ts';
 import { placeOf } from './decide/facts.ts';
@@ -40,7 +39,7 @@ function presented(findings: readonly Finding[], publicUrl: string): RootCause[]
 
 async function findAt(
   { clock, logger }: Needs,
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   subject: Subject,
   breadth: Breadth,
@@ -58,7 +57,7 @@ async function findAt(
 /** Why checks failed about an instant, the surest first. The first of them is read around. */
 export async function findCauses(
   services: Needs,
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { checkIds, at }: { checkIds: readonly string[]; at: number },
 ): Promise<RootCause[]> {
@@ -84,7 +83,7 @@ const ownSides = ['location', 'agent', 'control-plane'];
 /** What is wrong with each of many checks. */
 export async function causesByCheck(
   services: Needs,
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   subjects: readonly Subject[],
 ): Promise<ReadonlyMap<string, CauseOfCheck>> {
@@ -119,7 +118,7 @@ export async function causesByCheck(
  */
 export async function causeOfAlert(
   services: Needs,
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   subject: Subject,
 ): Promise<RootCause | undefined> {

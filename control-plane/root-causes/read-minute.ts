@@ -2,13 +2,13 @@
  * Reads what is known of the minute of a failure: bounded, within the account, by indexes. What else fails
  * comes first, then what asks the same host, then what runs at the same locations.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { effectiveAmong, groupsOf, hostOfCheck, type CheckRow } from '../checks/index.ts';
 import { fromJson } from '../db/columns.ts';
 import { containsIgnoringCase, eachOf } from '../db/expressions.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { lastPassOf, type RunOfMinute, runsAround } from '../results/index.ts';
 import { overloadsByLocation } from '../scheduling/index.ts';
 import type { ChangeFacts, LocationFacts, Minute, RunFacts } from './decide/facts.ts';
@@ -36,7 +36,7 @@ export interface Subject {
 }
 
 /** Checks whose problem lasts about then. */
-async function failingChecks(db: Kysely<Database>, accountId: string, at: number, most: number) {
+async function failingChecks(db: Db, accountId: string, at: number, most: number) {
   return db
     .selectFrom('alert_states')
     .select(['check_id', 'failing_since'])
@@ -48,7 +48,7 @@ async function failingChecks(db: Kysely<Database>, accountId: string, at: number
 }
 
 async function checksOfHost(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   host: string,
   most: number,
@@ -70,7 +70,7 @@ async function checksOfHost(
 }
 
 async function checksAtLocations(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkId: string,
   most: number,
@@ -88,7 +88,7 @@ async function checksAtLocations(
   return rows.map((row) => row.check_id);
 }
 
-async function namesOfLocations(db: Kysely<Database>, accountId: string) {
+async function namesOfLocations(db: Db, accountId: string) {
   const rows = await db
     .selectFrom('private_locations')
     .select(['slug_name', 'name'])
@@ -102,7 +102,7 @@ async function namesOfLocations(db: Kysely<Database>, accountId: string) {
 }
 
 /** The newest code of the agent errors of each check and location. */
-async function errorCodes(db: Kysely<Database>, checkIds: readonly string[]) {
+async function errorCodes(db: Db, checkIds: readonly string[]) {
   const rows = await db
     .selectFrom('error_streaks')
     .select(['check_id', 'location', 'kinds_json'])
@@ -117,7 +117,7 @@ async function errorCodes(db: Kysely<Database>, checkIds: readonly string[]) {
 }
 
 interface Context {
-  db: Kysely<Database>;
+  db: Db;
   accountId: string;
   nameOf: (location: string) => string;
   hosts: ReadonlyMap<string, string | null>;
@@ -148,16 +148,12 @@ async function withLastPass(
   return { ...facts, lastPass: { at: startedAt, address, times } };
 }
 
-function checksOf(
-  db: Kysely<Database>,
-  accountId: string,
-  ids: readonly string[],
-): Promise<CheckRow[]> {
+function checksOf(db: Db, accountId: string, ids: readonly string[]): Promise<CheckRow[]> {
   return ownRows(db, 'checks', accountId).where('id', 'in', eachOf(ids)).execute();
 }
 
 async function hostsOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   rows: readonly CheckRow[],
 ): Promise<Map<string, string | null>> {
@@ -179,7 +175,7 @@ async function locationsThen(
 
 /** The minute of a run of a check; null where the check is gone. */
 export async function readMinute(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { checkId, at }: Subject,
   breadth: Breadth = 'asked',

@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely';
 import type { Services } from '../core/services.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 interface Reports {
   accountId: string;
@@ -11,7 +10,7 @@ interface Reports {
 
 /** Stores internal errors that an agent counted. */
 export async function storeReports(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location, agentId, events }: Reports,
   now: number,
 ): Promise<void> {

@@ -1,16 +1,15 @@
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { gapOf, type Candidate, type Needs } from './decide/assignment.ts';
 import { findCheck } from '../checks/index.ts';
 import { candidateFromRow, needsOfChecks } from './check-needs.ts';
 
 /** Checks that no agent of a location can run, and the missing capability; read once per location. */
 export class CapabilityGaps {
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #needs = new Map<string, Needs | null>();
   readonly #agents = new Map<string, Candidate[]>();
 
-  constructor(db: Kysely<Database>) {
+  constructor(db: Db) {
     this.#db = db;
   }
 

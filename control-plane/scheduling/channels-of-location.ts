@@ -1,11 +1,10 @@
-import type { Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { WaitingCheck } from './checks-of-location.ts';
 
 /** The channels of these checks, or of their groups, that take failures. */
 export async function channelsToNotify(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checks: readonly WaitingCheck[],
 ): Promise<number[]> {
@@ -28,7 +27,7 @@ export async function channelsToNotify(
 
 /** The notified channels that take recoveries. */
 export async function channelsToRecover(
-  db: Kysely<Database>,
+  db: Db,
   notice: { account_id: string; channels_json: string },
 ): Promise<number[]> {
   const notified = fromJson<number[]>(notice.channels_json);

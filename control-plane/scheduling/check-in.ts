@@ -1,5 +1,5 @@
 /** The long poll of an agent: its registration, its assigned checks, and its jobs. */
-import type { Selectable } from 'kysely';
+import type { RowOf } from '../db/tables.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import {
   leaseMs,
@@ -12,7 +12,6 @@ import {
 import { ApiError, badToken } from '../errors/api-error.ts';
 import { fromFlag } from '../db/columns.ts';
 import { eachOf, unindexed } from '../db/expressions.ts';
-import type { JobsTable } from './tables.ts';
 import { checkAssembly, runsOnAgents } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { leaseWaiting } from './jobs.ts';
@@ -33,7 +32,7 @@ interface Caller {
   keyId: string;
 }
 
-type JobRow = Selectable<JobsTable>;
+type JobRow = RowOf<'jobs'>;
 
 /** Jobs with their assembled checks; inherited settings are read once for all of them. */
 async function toJobs(

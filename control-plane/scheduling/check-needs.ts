@@ -1,7 +1,6 @@
 /** Capabilities that checks need and agents have, from the database. */
-import type { Kysely, Selectable } from 'kysely';
 import { fromJson } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import type { Candidate, Needs } from './decide/assignment.ts';
 import { mayNeedMore, needsOf } from './decide/runtime-needs.ts';
 import {
@@ -14,10 +13,7 @@ import {
 } from '../checks/index.ts';
 
 /** The default runtime of the account. */
-export async function accountRuntime(
-  db: Kysely<Database>,
-  accountId: string,
-): Promise<string | null> {
+export async function accountRuntime(db: Db, accountId: string): Promise<string | null> {
   const row = await db
     .selectFrom('accounts')
     .select('runtime_id')
@@ -46,7 +42,7 @@ export function needsAmong(
 
 /** The needs of these checks of an account. */
 export async function needsOfChecks(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   rows: readonly CheckRow[],
 ): Promise<Map<string, Needs>> {
@@ -55,7 +51,7 @@ export async function needsOfChecks(
   return new Map(rows.map((row) => [row.id, needsAmong(row, groups, accountRuntimeId)]));
 }
 
-type AgentRow = Pick<Selectable<Database['agents']>, 'id' | 'capacity_light' | 'capabilities_json'>;
+type AgentRow = Pick<RowOf<'agents'>, 'id' | 'capacity_light' | 'capabilities_json'>;
 
 /** An agent by its last check-in. */
 export function candidateFromRow(row: AgentRow): Candidate {

@@ -1,5 +1,4 @@
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { effectiveAmong, groupsOf } from '../checks/index.ts';
 
 export interface WaitingCheck {
@@ -14,7 +13,7 @@ export interface WaitingCheck {
 
 /** The active checks of a location whose notifications are not muted, by name. */
 export async function checksWaitingIn(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location }: { accountId: string; location: string },
 ): Promise<WaitingCheck[]> {
   const named = `%${JSON.stringify(location)}%`;

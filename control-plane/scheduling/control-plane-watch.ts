@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { capabilities } from '@monitor/shared/contract/agent-protocol.ts';
 import { maxPeers, type ControlPlaneWatch } from '@monitor/shared/contract/control-plane-watch.ts';
-import type { Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { IdKeys } from './id-keys.ts';
 
 type Messages = ControlPlaneWatch['messages'];
@@ -15,7 +14,7 @@ type Messages = ControlPlaneWatch['messages'];
 const freshMs = 30_000;
 
 interface WatchesParts {
-  db: Kysely<Database>;
+  db: Db;
   clock: Pick<Clock, 'monotonic' | 'now'>;
   ids: IdKeys;
   awayAfterMs: number;

@@ -4,10 +4,9 @@
  * without a connection; nobody else can.
  */
 import { hkdfSync } from 'node:crypto';
-import type { Kysely } from 'kysely';
 import { keyedText, type KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
 import { addFact, readFact } from '../db/installation.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { encryptedFacts } from '../core/encrypted-facts.ts';
 import { sha256Hex } from '../core/keys.ts';
@@ -49,7 +48,7 @@ export class IdKeys {
  * that an older backup or a salvaged database gets the secret that agents have used. `reencryptFacts` drops
  * an unreadable secret: results that agents hold under ids of the old one are then refused.
  */
-export async function openIdKeys(db: Kysely<Database>, secrets: SecretCipher): Promise<IdKeys> {
+export async function openIdKeys(db: Db, secrets: SecretCipher): Promise<IdKeys> {
   let value = await readFact(db, fact);
   if (value === undefined) {
     const derived = secrets.encrypt(secrets.deriveKey('ids').toString('base64'), '');

@@ -1,5 +1,4 @@
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Occurrence } from '../maintenance/index.ts';
 
 /**
@@ -7,7 +6,7 @@ import type { Occurrence } from '../maintenance/index.ts';
  * by check.
  */
 export async function idleTimes(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
 ): Promise<ReadonlyMap<string, Occurrence[]>> {
   const periods = await db

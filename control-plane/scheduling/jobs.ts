@@ -1,5 +1,5 @@
 /** Every change of `jobs`: queued runs outside of the schedule, and their leases. */
-import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { toFlag } from '../db/columns.ts';
@@ -7,11 +7,10 @@ import { eachOf, unindexed } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { lockRows } from '../db/lock.ts';
 import { rowsOf } from '../db/rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Database, Db, RowOf } from '../db/tables.ts';
 import { shiftOf, type Gap } from '../reception/index.ts';
 import { raiseJobs } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
-import type { JobsTable } from './tables.ts';
 
 /** Lifetime of a job that no agent takes. */
 const jobLifetimeMs = 5 * 60_000;
@@ -53,7 +52,7 @@ const insertJobs = prepareInserts('jobs', [
  */
 export async function createJobs(
   services: Pick<Services, 'clock' | 'newId' | 'newRunId'>,
-  db: Kysely<Database>,
+  db: Db,
   jobs: readonly NewJob[],
 ): Promise<void> {
   const now = services.clock.now();
@@ -92,11 +91,7 @@ interface JobsOfAgent {
 }
 
 /** Records the leased jobs, so that their results are accepted even after the jobs were deleted. */
-async function rememberLeases(
-  db: Kysely<Database>,
-  jobs: readonly Selectable<JobsTable>[],
-  now: number,
-): Promise<void> {
+async function rememberLeases(db: Db, jobs: readonly RowOf<'jobs'>[], now: number): Promise<void> {
   await db
     .insertInto('job_leases')
     .values(
@@ -125,10 +120,10 @@ async function rememberLeases(
  * gives them.
  */
 export async function leaseWaiting(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location, agentId, jobIds }: JobsOfAgent,
   { now, leaseUntil }: { now: number; leaseUntil: number },
-): Promise<Selectable<JobsTable>[]> {
+): Promise<RowOf<'jobs'>[]> {
   const waiting = await lockRows(
     db
       .selectFrom('jobs')
@@ -156,7 +151,7 @@ export async function leaseWaiting(
 
 /** Ids of the jobs that are still leased to the agent. */
 export async function renewLeases(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location, agentId, jobIds }: JobsOfAgent,
   now: number,
 ): Promise<string[]> {
@@ -174,7 +169,7 @@ export async function renewLeases(
 
 /** Releases jobs in a transaction, so that other agents may take them at once. */
 export async function releaseJobs(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location, agentId, jobIds }: JobsOfAgent,
 ): Promise<void> {
   await db
@@ -190,7 +185,7 @@ export async function releaseJobs(
 
 /** Releases all jobs of agents that left. */
 export async function releaseJobsOf(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location, gone }: { accountId: string; location: string; gone: readonly string[] },
 ): Promise<void> {
   await db
@@ -211,10 +206,7 @@ export interface FinishedJob {
 }
 
 /** Deletes jobs whose results were submitted, unless another agent has the lease by now. */
-export async function finishJobs(
-  db: Kysely<Database>,
-  finished: readonly FinishedJob[],
-): Promise<void> {
+export async function finishJobs(db: Db, finished: readonly FinishedJob[]): Promise<void> {
   if (finished.length === 0) return;
   const columns = {
     accountId: 'text',
@@ -249,11 +241,7 @@ export async function finishJobs(
 }
 
 /** Requests a cancellation, for the next check-in of the agent that runs the job. */
-export async function requestCancellation(
-  db: Kysely<Database>,
-  jobId: string,
-  now: number,
-): Promise<void> {
+export async function requestCancellation(db: Db, jobId: string, now: number): Promise<void> {
   await db
     .updateTable('jobs')
     .set({ cancel_requested_at: now })
@@ -262,13 +250,13 @@ export async function requestCancellation(
     .execute();
 }
 
-export async function dropJob(db: Kysely<Database>, jobId: string): Promise<void> {
+export async function dropJob(db: Db, jobId: string): Promise<void> {
   await db.deleteFrom('jobs').where('id', '=', jobId).execute();
 }
 
 /** Deletes jobs of a check that no agent has begun; gives the ids of their runs. */
 export async function dropWaitingJobs(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, checkId }: { accountId: string; checkId: string },
 ): Promise<string[]> {
   const rows = await db
@@ -291,7 +279,7 @@ const isOverdue =
 
 /** At most `limit` expired jobs, the oldest first. */
 export async function overdueJobs(
-  db: Kysely<Database>,
+  db: Db,
   now: number,
   limit: number,
 ): Promise<{ id: string; checkId: string }[]> {
@@ -306,7 +294,7 @@ export async function overdueJobs(
 
 /** Deletes those of these jobs that are still expired; gives the ids of their runs. */
 export async function dropOverdueJobs(
-  db: Kysely<Database>,
+  db: Db,
   now: number,
   jobIds: readonly string[],
 ): Promise<string[]> {
@@ -321,7 +309,7 @@ export async function dropOverdueJobs(
 }
 
 /** Moves leases and expiry times after a gap in reception. */
-export async function moveJobs(db: Kysely<Database>, gap: Gap): Promise<void> {
+export async function moveJobs(db: Db, gap: Gap): Promise<void> {
   const shift = shiftOf(gap);
   await db
     .updateTable('jobs')

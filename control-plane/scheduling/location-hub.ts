@@ -13,7 +13,6 @@
  *   failed     its check-in could not be written: it may back off before it tries again
  *   gone       it said goodbye or did not come back; it no longer counts
  */
-import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { Bus } from '../core/bus.ts';
@@ -22,7 +21,7 @@ import type { WriteWatch } from '../core/write-watch.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import type { Commits } from '../db/after-commit.ts';
 import { engineOf } from '../db/engine.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Reception } from '../reception/index.ts';
 import { AgentRegistry } from './agent-registry.ts';
@@ -133,7 +132,7 @@ interface LocationEntry extends Place {
 }
 
 export interface HubParts {
-  db: Kysely<Database>;
+  db: Db;
   clock: Clock;
   commits: Commits;
   secrets: SecretCipher;

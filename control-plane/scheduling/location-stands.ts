@@ -1,12 +1,11 @@
 /** How locations stand with their agents: connected, refused, stopped, lost, or never connected. */
-import type { Kysely, Selectable } from 'kysely';
 import type { LocationStand } from '@monitor/shared/contract/private-location.ts';
 import { toTimestamp } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { keyOfPlace, type Place } from './serving-agents.ts';
 
 type KeyRow = Pick<
-  Selectable<Database['location_keys']>,
+  RowOf<'location_keys'>,
   'masked_key' | 'refused_at' | 'refused_because' | 'refused_from'
 >;
 
@@ -41,7 +40,7 @@ function stateOf(
 
 /** Of all private locations, and all that ever had an agent, by `keyOfPlace`; of an account, or of one. */
 export async function standsOf(
-  db: Kysely<Database>,
+  db: Db,
   agentCount: (place: Place) => number,
   within: { accountId?: string; location?: string | undefined } = {},
 ): Promise<Map<string, LocationStand>> {

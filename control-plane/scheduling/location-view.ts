@@ -2,13 +2,12 @@
  * What the agents of a location are to hold, as this process knows it: the agents, their checks and
  * the assignment. All polls share it; it is read again when a version of it changed.
  */
-import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import { groupsOf, type CheckRow } from '../checks/index.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import { eachOf, unindexed } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import {
   maintenanceDay,
   type MaintenancePlan,
@@ -25,7 +24,7 @@ import { publicKeysOf } from './private-locations/result-keys.ts';
 import { SharedAssembly } from './shared-assembly.ts';
 
 interface ViewParts {
-  db: Kysely<Database>;
+  db: Db;
   clock: Pick<Clock, 'now'>;
   secrets: SecretCipher;
 }

@@ -1,13 +1,12 @@
 /** Moves leases and slots after a gap. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { clampInstants, type Gap, type GapConsumer } from '../reception/index.ts';
 import { moveJobs } from './jobs.ts';
 
 const rowsAtOnce = 500;
 
 /** Slots inside a step ahead never happened: the schedule ends before the step and begins after it. */
-async function skipSlots(db: Kysely<Database>, { from, to }: Gap): Promise<void> {
+async function skipSlots(db: Db, { from, to }: Gap): Promise<void> {
   const ended = await db
     .updateTable('schedule_periods')
     .set({ ends_at: from })
@@ -32,7 +31,7 @@ async function skipSlots(db: Kysely<Database>, { from, to }: Gap): Promise<void>
  * After a step back the schedule continues from now: later slots, run under the wrong clock, are
  * due again.
  */
-async function reopenSlots(db: Kysely<Database>, to: number): Promise<void> {
+async function reopenSlots(db: Db, to: number): Promise<void> {
   const periods = () => db.updateTable('schedule_periods');
   await periods()
     .set({ starts_at: to })

@@ -2,14 +2,13 @@
  * Runs in progress as agents report them, and which of these are cancelled. They are columns of
  * `agents`, so that they are emptied under the lock under which an agent leaves its location.
  */
-import type { Kysely } from 'kysely';
 import type { OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
 import { raiseJobs } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 import { eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Place } from './serving-agents.ts';
 
 interface AgentOfLocation extends Place {
@@ -49,7 +48,7 @@ const toJson = (list: readonly unknown[]): string | null =>
   list.length === 0 ? null : JSON.stringify(list);
 
 async function writeCancelled(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location, agentId }: AgentOfLocation,
   runIds: readonly string[],
 ): Promise<void> {
@@ -83,7 +82,7 @@ export async function recordOpenRuns(
   if (hasDropped) hub.notify(accountId, location);
 }
 
-const reports = (db: Kysely<Database>, accountId: string) =>
+const reports = (db: Db, accountId: string) =>
   db
     .selectFrom('agents')
     .select(['id', 'location', 'open_runs_json', 'cancelled_runs_json'])
@@ -92,10 +91,7 @@ const reports = (db: Kysely<Database>, accountId: string) =>
     .where('open_runs_json', 'is not', null);
 
 /** The runs that agents of an account reported. */
-export async function reportedRuns(
-  db: Kysely<Database>,
-  accountId: string,
-): Promise<ReportedRun[]> {
+export async function reportedRuns(db: Db, accountId: string): Promise<ReportedRun[]> {
   const rows = await reports(db, accountId).execute();
   return rows.flatMap((row) => {
     const cancelled = new Set(idsIn(row.cancelled_runs_json));
@@ -113,7 +109,7 @@ export async function reportedRuns(
  * and `hub.notify` after the commit.
  */
 export async function cancelOpenRuns(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   runIds: readonly string[],
 ): Promise<string[]> {
@@ -152,10 +148,7 @@ const cancelledOfPlace = prepareQuery<Place, { id: string; cancelled_runs_json: 
 );
 
 /** Cancelled runs that agents of a location reported, by agent. */
-export async function cancelledOpenRuns(
-  db: Kysely<Database>,
-  place: Place,
-): Promise<Map<string, string[]>> {
+export async function cancelledOpenRuns(db: Db, place: Place): Promise<Map<string, string[]>> {
   const { accountId, location } = place;
   const rows = await cancelledOfPlace.run(db, { accountId, location });
   return new Map(rows.map((row) => [row.id, idsIn(row.cancelled_runs_json)]));

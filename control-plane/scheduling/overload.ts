@@ -1,8 +1,7 @@
 /** Overloaded locations, as their agents report. The reported reason is cut to one line. */
-import type { Kysely, Selectable } from 'kysely';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import { fromJson } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { oneLine } from '../core/escape.ts';
 
 interface Place {
@@ -27,7 +26,7 @@ export function loadOf({ load_json: json }: { load_json: string | null }): Agent
 }
 
 type AgentRow = Pick<
-  Selectable<Database['agents']>,
+  RowOf<'agents'>,
   'load_json' | 'overloaded_since' | 'overload_ended_at' | 'gone_at'
 >;
 
@@ -36,7 +35,7 @@ type AgentRow = Pick<
  * agent ends when it leaves: an agent that is too busy for its check-ins comes and goes.
  */
 export async function overloadsByLocation(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location = null }: { accountId: string; location?: string | null },
 ): Promise<Map<string, Overload>> {
   const rows = await db
@@ -60,7 +59,7 @@ export async function overloadsByLocation(
 }
 
 /** The overload of a location; null without a present or recent one. */
-export async function overloadOf(db: Kysely<Database>, place: Place): Promise<Overload | null> {
+export async function overloadOf(db: Db, place: Place): Promise<Overload | null> {
   return (await overloadsByLocation(db, place)).get(place.location) ?? null;
 }
 

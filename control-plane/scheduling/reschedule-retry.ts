@@ -1,7 +1,6 @@
-import type { Kysely } from 'kysely';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { eachOf } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import type { NewJob } from './jobs.ts';
 
@@ -35,7 +34,7 @@ export class RetryLocations {
 
   static async read(
     services: Services,
-    db: Kysely<Database>,
+    db: Db,
     attempts: readonly Attempt[],
   ): Promise<RetryLocations> {
     const retries = new RetryLocations(services);

@@ -2,19 +2,18 @@
  * Signals the end of runs to waiting requests: those that ended here at once, those that ended at
  * another replica when a message says so, otherwise within a second.
  */
-import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Bus } from '../core/bus.ts';
 import { engineOf } from '../db/engine.ts';
 import { eachIdOf, eachOf, isOneOf, textOfId } from '../db/expressions.ts';
 import { daysOf, isOfDays, runDayOf } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 
 const askEveryMs = 1_000;
 
 interface SignalParts {
-  db: Kysely<Database>;
+  db: Db;
   clock: Clock;
   bus: Bus;
   logger: Logger;

@@ -1,10 +1,9 @@
 /** Keeps locations, tags and schedule of a check in line with its effective fields. */
-import type { Kysely } from 'kysely';
 import { toFlag } from '../db/columns.ts';
 import { eachOf, unindexed } from '../db/expressions.ts';
 import { insertTogether, prepareInserts } from '../db/insert-many.ts';
 import { rowsOf } from '../db/rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import {
   type ChangedCheck,
   type CheckConsumer,
@@ -44,7 +43,7 @@ const insertPeriods = prepareInserts('schedule_periods', [
 
 /** Marks the slots of periods as accounted for up to `until`; their next sweep is `due`. */
 export async function markSwept(
-  db: Kysely<Database>,
+  db: Db,
   swept: readonly { id: number; until: number; due: number }[],
 ): Promise<void> {
   if (swept.length === 0) return;
@@ -98,11 +97,7 @@ function scheduleKey(row: CheckRow, fields: CheckFields): string {
 }
 
 /** Updates locations, tags and schedule after the check or its group changed. */
-async function reschedule(
-  services: Services,
-  db: Kysely<Database>,
-  change: ChangedCheck,
-): Promise<void> {
+async function reschedule(services: Services, db: Db, change: ChangedCheck): Promise<void> {
   const { row, before, effective } = change;
   await db.deleteFrom('check_locations').where('check_id', '=', row.id).execute();
   await db.deleteFrom('check_tags').where('check_id', '=', row.id).execute();
@@ -149,7 +144,7 @@ export const scheduleOfChecks: CheckConsumer = {
  */
 async function notifyOfChange(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   change: SavedCheck & { before?: CheckFields },
 ): Promise<() => void> {
   const { account_id: accountId, id: checkId } = change.row;
@@ -194,7 +189,7 @@ function hasRun({ startedAt, scheduleFrom }: LastRun): boolean {
 }
 
 async function lastRunsOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
 ): Promise<LastRun[]> {
@@ -270,7 +265,7 @@ export async function runFirst(
  */
 async function runNow(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   row: CheckRow,
   effective: CheckFields,
 ): Promise<void> {

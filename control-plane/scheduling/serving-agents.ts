@@ -3,14 +3,14 @@
  * the row of `location_states`, raises its epoch, and releases the jobs of agents that left. Renewing
  * the row of an agent that serves takes no such lock.
  */
-import { sql, type ExpressionBuilder, type Kysely } from 'kysely';
+import { sql, type ExpressionBuilder } from 'kysely';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import { oneLine } from '../core/escape.ts';
 import { eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
 import { rowsOf } from '../db/rows.ts';
 import { prepareQuery } from '../db/prepared.ts';
-import type { Database } from '../db/tables.ts';
+import type { Database, Db } from '../db/tables.ts';
 import { raiseJobs, type Place } from '../core/location-versions.ts';
 import { aliveReplicas, aliveWithinMs } from '../replicas/index.ts';
 import type { Candidate } from './decide/assignment.ts';
@@ -107,7 +107,7 @@ function inOrder<A extends Arrival>(arrivals: readonly A[]): A[] {
 
 /** Renews agents that serve and offer the same as before; gives the other arrivals. */
 export async function renewAgents<A extends Arrival>(
-  db: Kysely<Database>,
+  db: Db,
   arrivals: readonly A[],
   replicaId: string,
 ): Promise<A[]> {
@@ -127,7 +127,7 @@ export async function renewAgents<A extends Arrival>(
 }
 
 /** The state of a location, locked until the end of the transaction. */
-async function lockState(db: Kysely<Database>, { accountId, location }: Place) {
+async function lockState(db: Db, { accountId, location }: Place) {
   await db
     .insertInto('location_states')
     .values({
@@ -147,12 +147,7 @@ async function lockState(db: Kysely<Database>, { accountId, location }: Place) {
 
 type State = Awaited<ReturnType<typeof lockState>>;
 
-async function raiseEpoch(
-  db: Kysely<Database>,
-  before: State,
-  isServed: boolean,
-  now: number,
-): Promise<void> {
+async function raiseEpoch(db: Db, before: State, isServed: boolean, now: number): Promise<void> {
   await db
     .updateTable('location_states')
     .set({
@@ -165,7 +160,7 @@ async function raiseEpoch(
     .execute();
 }
 
-const servingRows = (db: Kysely<Database>) =>
+const servingRows = (db: Db) =>
   db
     .selectFrom('agents')
     .select(['account_id', 'location', 'id', 'capacity_light', 'capabilities_json', 'replica_id'])
@@ -177,7 +172,7 @@ const isIn =
     where.and([where('account_id', '=', accountId), where('location', '=', location)]);
 
 /** Whether an agent there takes checks: one that drains offers no check type, and serves no more. */
-async function isServed(db: Kysely<Database>, place: Place): Promise<boolean> {
+async function isServed(db: Db, place: Place): Promise<boolean> {
   const rows = await servingRows(db)
     .where(isIn(place))
     .where('capabilities_json', 'not like', '%"checkTypes":[]%')
@@ -215,7 +210,7 @@ function whileSame(
 
 /** Adds agents to one location, or changes what they offer; gives the ids of those that are news. */
 export async function joinLocation(
-  db: Kysely<Database>,
+  db: Db,
   place: Place,
   arrivals: readonly Arrival[],
   { replicaId, now }: { replicaId: string; now: number },
@@ -259,7 +254,7 @@ export async function joinLocation(
 
 /** What the agents of a location held at their last check-in, wherever that was. */
 export async function heldSnapshots(
-  db: Kysely<Database>,
+  db: Db,
   place: Place,
 ): Promise<ReadonlyMap<string, string | null>> {
   const rows = await db
@@ -273,7 +268,7 @@ export async function heldSnapshots(
 
 /** Those of these agents that serve and checked in at a replica last, and when. */
 export async function agentsOfReplica(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location }: Place,
   agentIds: readonly string[],
   replicaId: string,
@@ -294,7 +289,7 @@ export async function agentsOfReplica(
  * those that checked in there last, before `now`.
  */
 export async function leaveLocation(
-  db: Kysely<Database>,
+  db: Db,
   place: Place,
   agentIds: readonly string[],
   { replicaId, now }: { replicaId?: string; now: number },
@@ -335,7 +330,7 @@ export interface ServingAgent extends Place {
 }
 
 /** The agents that serve, of all locations or of one. */
-export async function servingAgents(db: Kysely<Database>, place?: Place): Promise<ServingAgent[]> {
+export async function servingAgents(db: Db, place?: Place): Promise<ServingAgent[]> {
   const rows = await servingRows(db)
     .$if(place !== undefined, (query) =>
       query
@@ -354,7 +349,7 @@ export async function servingAgents(db: Kysely<Database>, place?: Place): Promis
  * that a replica that is alive would have given up by then; without it all of them.
  */
 export async function adoptAgents(
-  db: Kysely<Database>,
+  db: Db,
   replicaId: string,
   now: number | null,
 ): Promise<(Place & { agentId: string })[]> {
@@ -409,7 +404,7 @@ interface VectorRow {
   account_version: number | null;
 }
 
-const vectors = (db: Kysely<Database>) =>
+const vectors = (db: Db) =>
   db
     .selectFrom('location_states as state')
     .innerJoin('accounts', 'accounts.id', 'state.account_id')
@@ -439,7 +434,7 @@ const vectorOfOne = prepareQuery<Place, VectorRow>((db, argument) =>
     .where('state.location', '=', argument('location')),
 );
 
-function vectorsOfMany(db: Kysely<Database>, places: readonly Place[]): Promise<VectorRow[]> {
+function vectorsOfMany(db: Db, places: readonly Place[]): Promise<VectorRow[]> {
   const given = rowsOf(
     { accountId: 'text', location: 'text' },
     places.map(({ accountId, location }) => ({ accountId, location })),
@@ -452,10 +447,7 @@ function vectorsOfMany(db: Kysely<Database>, places: readonly Place[]): Promise<
 }
 
 /** The versions of every location that ever had an agent, or of some. One statement. */
-export async function readVectors(
-  db: Kysely<Database>,
-  places?: readonly Place[],
-): Promise<LocationVector[]> {
+export async function readVectors(db: Db, places?: readonly Place[]): Promise<LocationVector[]> {
   const [place, ...more] = places ?? [];
   let rows: VectorRow[];
   if (places === undefined) rows = await allVectors.run(db, {});

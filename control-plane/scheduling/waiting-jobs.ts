@@ -2,9 +2,8 @@
  * The waiting jobs of a location and the cancelled ones, shared by all polls: while there are none, a
  * poll asks the database nothing.
  */
-import type { Kysely } from 'kysely';
 import { eachOf, unindexed } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { needsOfChecks } from './check-needs.ts';
 import { agentsFor, type Candidate, type Needs } from './decide/assignment.ts';
 import { keyOfNeeds } from './decide/assignments.ts';
@@ -51,7 +50,7 @@ export class WaitingJobs {
 
   /** Reads the jobs again. */
   async read(
-    db: Kysely<Database>,
+    db: Db,
     place: Place,
     checks: ReadonlyMap<string, LocatedCheck>,
     now: number,
@@ -90,7 +89,7 @@ export class WaitingJobs {
 
   /** Checks of other locations, whose runs continue here, are not among those of the view. */
   async #needsOf(
-    db: Kysely<Database>,
+    db: Db,
     accountId: string,
     checks: ReadonlyMap<string, LocatedCheck>,
     checkIds: readonly string[],

@@ -1,10 +1,8 @@
 /** A trigger call: it starts runs, waits for them, and reports their outcome. */
-import type { Kysely, Selectable } from 'kysely';
 import { triggerWaitMs } from '@monitor/shared/contract/check-trigger.ts';
 import { ApiError, invalidQuery } from '../errors/api-error.ts';
 import { fromFlag } from '../db/columns.ts';
-import type { Database } from '../db/tables.ts';
-import type { CheckTriggersTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { sha256Hex } from '../core/keys.ts';
 import {
   type CheckRow,
@@ -19,11 +17,11 @@ import {
 import type { Services } from '../core/services.ts';
 import { awaitSession, isRunnable, startSessions } from './check-sessions.ts';
 
-export type TriggerRow = Selectable<CheckTriggersTable>;
+export type TriggerRow = RowOf<'check_triggers'>;
 
 /** The trigger with this token; undefined when it belongs to another check or group. */
 export async function findTrigger(
-  db: Kysely<Database>,
+  db: Db,
   token: string,
   of: { checkId: string } | { groupId: number },
 ): Promise<TriggerRow | undefined> {
@@ -108,7 +106,7 @@ type Target = Pick<TriggerRow, 'account_id' | 'check_id' | 'group_id'>;
 
 /** The check of a trigger, and where it runs. Throws 404 for one that has no location. */
 export async function checkOfTrigger(
-  db: Kysely<Database>,
+  db: Db,
   { account_id: accountId, check_id: checkId }: Target,
 ): Promise<{ row: CheckRow; locations: string[] }> {
   const row = await findCheck(db, accountId, checkId ?? '');
@@ -121,7 +119,7 @@ export async function checkOfTrigger(
 
 /** The checks of a trigger's group that can run, in its order. Throws 404 where there is none. */
 export async function checksOfTrigger(
-  db: Kysely<Database>,
+  db: Db,
   trigger: Target,
 ): Promise<{ group: GroupRow; rows: CheckRow[] }> {
   const groupId = trigger.group_id ?? -1;

@@ -1,13 +1,11 @@
 /** Sessions: one check, run on demand in each of its locations or in one. */
-import type { Kysely, Selectable } from 'kysely';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
 import { eachOf, idIn } from '../db/expressions.ts';
 import { dayAt, daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
-import type { CheckSessionsTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import {
   agentsFor,
   cancelOpenRuns,
@@ -37,8 +35,8 @@ import { type Place, raiseJobs, raiseNews } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 import { endCancelledRun, recordInternalError } from '../results/index.ts';
 
-export type SessionRow = Selectable<CheckSessionsTable>;
-type ResultRow = Selectable<Database['check_results']>;
+export type SessionRow = RowOf<'check_sessions'>;
+type ResultRow = RowOf<'check_results'>;
 
 /** Time for waiting and retries, besides the run itself. */
 const sessionMarginMs = 15 * 60_000;
@@ -103,7 +101,7 @@ export interface StartedSession {
  */
 export async function startSessionsIn(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   rows: readonly CheckRow[],
   { source, location: wanted, environmentUrl, streamsLogs = false }: StartOptions,
 ): Promise<{ started: StartedSession[]; places: Place[] }> {
@@ -187,7 +185,7 @@ export async function startSessions(
 }
 
 export async function findSession(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   id: string,
 ): Promise<SessionRow | undefined> {
@@ -195,10 +193,7 @@ export async function findSession(
 }
 
 /** The runs of a session with their results so far. */
-export async function runsOfSession(
-  db: Kysely<Database>,
-  session: SessionRow,
-): Promise<SessionRunState[]> {
+export async function runsOfSession(db: Db, session: SessionRow): Promise<SessionRunState[]> {
   // Their ids were made with the session.
   const begun = dayAt(session.started_at);
   const days = daysOf([begun, begun + 1]);
@@ -300,10 +295,7 @@ export async function awaitSession(
   }
 }
 
-type OpenJob = Pick<
-  Selectable<Database['jobs']>,
-  'id' | 'run_id' | 'check_id' | 'agent_id' | 'location'
->;
+type OpenJob = Pick<RowOf<'jobs'>, 'id' | 'run_id' | 'check_id' | 'agent_id' | 'location'>;
 
 /**
  * Ends waiting jobs at once; running ones are marked for the next check-in of their agent. Both are seen as
@@ -311,7 +303,7 @@ type OpenJob = Pick<
  * `raiseJobs` for the notified locations at the end of the transaction.
  */
 async function callOffJobs(
-  db: Kysely<Database>,
+  db: Db,
   jobs: readonly OpenJob[],
   now: number,
 ): Promise<{ ended: string[]; notified: string[] }> {
@@ -387,7 +379,7 @@ export async function cancelRuns(
   return ended.length + notified.length > 0;
 }
 
-async function showCancelled(db: Kysely<Database>, runId: string): Promise<void> {
+async function showCancelled(db: Db, runId: string): Promise<void> {
   await db
     .updateTable('check_session_runs')
     .set({ cancelled: 1 })
@@ -396,7 +388,7 @@ async function showCancelled(db: Kysely<Database>, runId: string): Promise<void>
 }
 
 async function endCancelled(
-  db: Kysely<Database>,
+  db: Db,
   jobs: readonly { id: string; run_id: string }[],
 ): Promise<void> {
   for (const job of jobs) {

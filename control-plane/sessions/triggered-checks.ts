@@ -1,5 +1,4 @@
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { ownRows } from '../db/own-rows.ts';
 import { type CheckRow, effectiveAmong, groupsOf } from '../checks/index.ts';
 import { isRunnable } from './check-sessions.ts';
@@ -17,7 +16,7 @@ function matches(tags: readonly string[], matchTags: readonly (readonly string[]
 
 /** The activated checks with locations that a target selects; all of them without a filter. */
 export async function findTriggeredChecks(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { matchTags, checkId, allowDeactivated = false }: TriggerTarget,
 ): Promise<CheckRow[]> {

@@ -1,6 +1,5 @@
 /** The documents of a status page by path, all rendered from one view. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import { newestFirst, viewIncident, type IncidentView } from './view/incidents.ts';
 import { apiDocument, isApiDocument } from './atlassian.ts';
 import { badgeDocument, badgePicture, loadBadgeMaker, parseBadgeStyle } from './badge.ts';
@@ -19,7 +18,7 @@ import type { Snapshot } from './snapshots.ts';
 
 export interface Reading {
   /** Runs reads of the account of the page. */
-  read: <T>(work: (db: Kysely<Database>) => Promise<T>) => Promise<T>;
+  read: <T>(work: (db: Db) => Promise<T>) => Promise<T>;
   snapshot: Snapshot;
   place: Place;
   canSubscribe: boolean;

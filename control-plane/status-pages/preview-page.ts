@@ -1,9 +1,8 @@
 /** A page as somebody has typed it, rendered as visitors would see it. Nothing is stored. */
-import type { Kysely } from 'kysely';
 import type { StatusPagePreviewBody } from '@monitor/shared/contract/status-page.ts';
 import { eachOf } from '../db/expressions.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { choicesOfPage } from './choices.ts';
 import { publicAddressOf } from './decide/status-page-address.ts';
@@ -27,7 +26,7 @@ interface Preview {
 
 /** The cards of a body with the services of the account; others are left out, as if deleted. */
 async function cardsOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   given: StatusPagePreviewBody['cards'],
   now: number,

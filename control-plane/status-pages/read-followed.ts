@@ -1,10 +1,9 @@
 /** What the checks of the services of a page say: their states now, and their availability by day. */
-import type { Kysely, Selectable } from 'kysely';
 import { availabilityOfChecks, meanAvailability, type Availability } from '../analytics/index.ts';
 import { fromJson } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { checksOfSources } from '../maintenance/index.ts';
 import { recentRunsOf } from '../results/index.ts';
 import { followedState, type Override, type Run } from './decide/follow-checks.ts';
@@ -34,7 +33,7 @@ function outcomeOf(run: { has_errors: number; has_failures: number; is_degraded:
 }
 
 async function historyOf(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, pageId }: { accountId: string; pageId: string },
   checkIds: readonly string[],
   starts: readonly number[],
@@ -55,7 +54,7 @@ async function historyOf(
   return byCheck;
 }
 
-type ServiceRow = Selectable<Database['services']>;
+type ServiceRow = RowOf<'services'>;
 
 export interface ServiceNow {
   row: ServiceRow;
@@ -71,7 +70,7 @@ export interface ServiceNow {
 
 /** Checks that run: a deactivated one says nothing about now. */
 async function activeAmong(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
 ): Promise<string[]> {
@@ -92,7 +91,7 @@ async function activeAmong(
 
 /** What the checks of services say now. */
 export async function readStates(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   rows: readonly ServiceRow[],
   now: number,
@@ -133,7 +132,7 @@ export async function readStates(
 
 /** By service; those without checks are left out. */
 export async function readFollowed(
-  db: Kysely<Database>,
+  db: Db,
   page: { accountId: string; pageId: string },
   serviceIds: readonly string[],
   starts: readonly number[],

@@ -1,6 +1,5 @@
 /** Reads incidents of the services of a page, with their public updates. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { IncidentFacts, Severity } from './view/facts.ts';
 import type { IncidentStatus } from '../incidents/index.ts';
 
@@ -20,7 +19,7 @@ export type WhichIncidents =
 const maxIncidents = 2_000;
 
 /** Links between incidents and services of a page. */
-function linksOf(db: Kysely<Database>, { pageId }: PageKey) {
+function linksOf(db: Db, { pageId }: PageKey) {
   return db
     .selectFrom('incident_services')
     .innerJoin('card_services', 'card_services.service_id', 'incident_services.service_id')
@@ -28,7 +27,7 @@ function linksOf(db: Kysely<Database>, { pageId }: PageKey) {
     .where('status_page_cards.status_page_id', '=', pageId);
 }
 
-function incidentsOf(db: Kysely<Database>, key: PageKey, now: number) {
+function incidentsOf(db: Db, key: PageKey, now: number) {
   return db
     .selectFrom('incidents')
     .where('incidents.account_id', '=', key.accountId)
@@ -44,7 +43,7 @@ function incidentsOf(db: Kysely<Database>, key: PageKey, now: number) {
     );
 }
 
-function narrowed(db: Kysely<Database>, key: PageKey, which: WhichIncidents) {
+function narrowed(db: Db, key: PageKey, which: WhichIncidents) {
   const incidents = incidentsOf(db, key, which.now);
   switch (which.kind) {
     case 'one':
@@ -87,7 +86,7 @@ function narrowed(db: Kysely<Database>, key: PageKey, which: WhichIncidents) {
 
 /** By creation, newest first. */
 export async function readIncidents(
-  db: Kysely<Database>,
+  db: Db,
   key: PageKey,
   which: WhichIncidents,
 ): Promise<IncidentFacts[]> {
@@ -132,11 +131,7 @@ export async function readIncidents(
 }
 
 /** Instant of the first public update of any incident of the page; null without one. */
-export async function firstIncidentAt(
-  db: Kysely<Database>,
-  key: PageKey,
-  now: number,
-): Promise<number | null> {
+export async function firstIncidentAt(db: Db, key: PageKey, now: number): Promise<number | null> {
   const row = await db
     .selectFrom('incident_updates')
     .select((select) => select.fn.min('public_at').as('first'))

@@ -1,9 +1,7 @@
 /** Reads the facts of a status page. */
-import type { Kysely, Selectable } from 'kysely';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
-import type { StatusPagesTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import type { CardFacts, PageFacts, PageLook } from './view/facts.ts';
 import { dayStarts } from './view/uptime.ts';
 import { readFollowed } from './read-followed.ts';
@@ -39,13 +37,13 @@ export interface ReadPage {
   facts: PageFacts;
 }
 
-type Row = Selectable<StatusPagesTable>;
+type Row = RowOf<'status_pages'>;
 type Look = Pick<PageLook, 'description' | 'logo' | 'favicon' | 'redirectTo' | 'themeColors'> & {
   logoDark?: PageLook['logoDark'];
   defaultTheme: PageLook['theme'];
 } & Partial<Pick<PageLook, 'language' | 'languages' | 'timezone'>>;
 
-function findPage(db: Kysely<Database>, address: PageAddress): Promise<Row | undefined> {
+function findPage(db: Db, address: PageAddress): Promise<Row | undefined> {
   // Visitors have no account. Addresses are unique, and everything else is read with the account of
   // the row.
   const pages = db.selectFrom('status_pages').selectAll();
@@ -56,7 +54,7 @@ function findPage(db: Kysely<Database>, address: PageAddress): Promise<Row | und
   ).executeTakeFirst();
 }
 
-async function readCards(db: Kysely<Database>, page: Row): Promise<CardFacts[]> {
+async function readCards(db: Db, page: Row): Promise<CardFacts[]> {
   const cards = await ownRows(db, 'status_page_cards', page.account_id)
     .where('status_page_id', '=', page.id)
     .orderBy('position')
@@ -88,7 +86,7 @@ async function readCards(db: Kysely<Database>, page: Row): Promise<CardFacts[]> 
 
 /** Undefined for an unknown page. */
 export async function readPage(
-  db: Kysely<Database>,
+  db: Db,
   address: PageAddress,
   now: number,
 ): Promise<ReadPage | undefined> {

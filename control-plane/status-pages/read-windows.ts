@@ -2,8 +2,7 @@
  * Maintenance windows of a page: those that are published there, and those that nobody has said it of and that pause
  * a check of one of its services.
  */
-import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import {
   checksOfServices,
   heldBetween,
@@ -21,7 +20,7 @@ interface PageKey {
 }
 
 /** The services of the page. */
-async function servicesOf(db: Kysely<Database>, { accountId, pageId }: PageKey): Promise<string[]> {
+async function servicesOf(db: Db, { accountId, pageId }: PageKey): Promise<string[]> {
   const rows = await db
     .selectFrom('card_services')
     .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
@@ -35,7 +34,7 @@ async function servicesOf(db: Kysely<Database>, { accountId, pageId }: PageKey):
 
 /** Windows, present and past versions, that count or are shown: since an instant, and ahead of now. */
 export async function readWindows(
-  db: Kysely<Database>,
+  db: Db,
   key: PageKey,
   since: number,
   now: number,

@@ -1,5 +1,4 @@
 /** Stored status pages and cards: rows ↔ wire. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type {
   statusPage,
@@ -10,12 +9,7 @@ import { invalidField } from '../errors/api-error.ts';
 import { fromFlag, fromJson, stampsOf, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { deleteOwnRows, ownRows } from '../db/own-rows.ts';
 import { eachOf } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
-import type {
-  StatusPageCardsTable,
-  StatusPagesTable,
-  StatusPageSubscriptionsTable,
-} from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { checkServices, type ServiceWire, toServiceWire } from '../incidents/index.ts';
 import { refuseTakenAddresses } from '../core/unique-addresses.ts';
 import { shownAddress } from './subscribers/webhook-address.ts';
@@ -23,8 +17,8 @@ import { holderOf } from './verify-domains.ts';
 import type { Services } from '../core/services.ts';
 import type { StatusPageDomains } from './status-page-domains.ts';
 
-export type StatusPageRow = Selectable<StatusPagesTable>;
-type CardRow = Selectable<StatusPageCardsTable>;
+export type StatusPageRow = RowOf<'status_pages'>;
+type CardRow = RowOf<'status_page_cards'>;
 type Wire = z.input<typeof statusPage>;
 
 /** Fields of a page without a column of their own. */
@@ -76,7 +70,7 @@ export function toColumns(body: StatusPageBody, before: StatusPageRow | null) {
  * when the operator listed it and no other page has it.
  */
 export async function toDomainColumns(
-  db: Kysely<Database>,
+  db: Db,
   { domains, newId, clock }: Pick<Services, 'domains' | 'newId' | 'clock'>,
   { customDomain }: StatusPageBody,
   before: StatusPageRow | null,
@@ -140,7 +134,7 @@ function toWire(
 
 /** Pages with their cards and services, in the given order. */
 export async function presentStatusPages(
-  { db, domains }: { db: Kysely<Database>; domains: StatusPageDomains },
+  { db, domains }: { db: Db; domains: StatusPageDomains },
   accountId: string,
   rows: readonly StatusPageRow[],
 ): Promise<Wire[]> {
@@ -174,7 +168,7 @@ export async function presentStatusPages(
  * account has. Claims of other accounts do not block a domain.
  */
 export function refuseTaken(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { url, customDomain }: Pick<StatusPageBody, 'url' | 'customDomain'>,
   ownId: string | null,
@@ -198,7 +192,7 @@ interface CardParts {
 
 /** Replaces the cards of a page. A card keeps its id and creation time when the body repeats its id. */
 export async function replaceCards(
-  db: Kysely<Database>,
+  db: Db,
   page: StatusPageRow,
   cards: StatusPageBody['cards'],
   { newId, now }: CardParts,
@@ -251,9 +245,9 @@ export async function replaceCards(
 
 /** Subscriptions in the given order, with the chosen services that still exist. */
 export async function presentSubscriptions(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
-  rows: readonly Selectable<StatusPageSubscriptionsTable>[],
+  rows: readonly RowOf<'status_page_subscriptions'>[],
 ): Promise<z.input<typeof statusPageSubscription>[]> {
   const chosen = rows.map((row) => fromJson<string[]>(row.services_json));
   const services = await db

@@ -1,12 +1,11 @@
 /** Verifies custom domains of status pages. DNS look-ups run outside of transactions. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import { largerOf, smallerOf } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
-import type { StatusPagesTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { formsOf, type Claim } from './status-page-domains.ts';
 
-type PageRow = Selectable<StatusPagesTable>;
+type PageRow = RowOf<'status_pages'>;
 type DomainServices = Pick<Services, 'clock' | 'commits' | 'db' | 'domains' | 'logger'>;
 
 const minuteMs = 60_000;
@@ -19,7 +18,7 @@ function claimOf(page: PageRow): Claim | null {
 }
 
 /** The page that is served under a domain. */
-export function holderOf(db: Kysely<Database>, domain: string): Promise<PageRow | undefined> {
+export function holderOf(db: Db, domain: string): Promise<PageRow | undefined> {
   return db
     .selectFrom('status_pages')
     .selectAll()

@@ -1,12 +1,11 @@
 /** API keys: create, list, rename and revoke. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { apiKey, apiKeyRoutes } from '@monitor/shared/contract/account.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { invalidField, notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { updateOwnRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { inTransaction } from '../../db/unit.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/handlers.ts';
@@ -16,7 +15,7 @@ import { makerOf, requireGrant } from '../require-role.ts';
 import { lockAccounts } from '../store.ts';
 import type { Services } from '../../core/services.ts';
 
-type KeyRow = Selectable<Database['api_keys']> & { maker: string | null };
+type KeyRow = RowOf<'api_keys'> & { maker: string | null };
 
 function toWire(row: KeyRow): z.input<typeof apiKey> {
   return {
@@ -32,7 +31,7 @@ function toWire(row: KeyRow): z.input<typeof apiKey> {
 }
 
 /** The keys of an account that are not revoked, with the names of who made them. */
-const livingKeys = (db: Kysely<Database>, accountId: string) =>
+const livingKeys = (db: Db, accountId: string) =>
   db
     .selectFrom('api_keys')
     .leftJoin('people', 'people.id', 'api_keys.made_by')
@@ -41,7 +40,7 @@ const livingKeys = (db: Kysely<Database>, accountId: string) =>
     .where('api_keys.account_id', '=', accountId)
     .where('api_keys.revoked_at', 'is', null);
 
-async function getKey(db: Kysely<Database>, accountId: string, id: string): Promise<KeyRow> {
+async function getKey(db: Db, accountId: string, id: string): Promise<KeyRow> {
   return livingKeys(db, accountId)
     .where('api_keys.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('key', id));

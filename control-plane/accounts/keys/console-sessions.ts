@@ -5,9 +5,9 @@
  * and ends with that (`KeyStore.findSession`).
  */
 import { randomBytes } from 'node:crypto';
-import type { ExpressionBuilder, Kysely } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Database, Db } from '../../db/tables.ts';
 import { keepRows } from '../../db/lock.ts';
 import { inTransaction } from '../../db/unit.ts';
 import type { IssuedSession } from '../../http/console-cookie.ts';
@@ -25,7 +25,7 @@ const maxSessionsOfOwner = 50;
 const maxUserAgentLength = 300;
 
 interface SessionDeps {
-  db: Kysely<Database>;
+  db: Db;
   clock: Clock;
   newId: () => string;
 }
@@ -63,7 +63,7 @@ export async function startConsoleSession(
   owner: SessionOwner,
   isKept: boolean,
   { userAgent, address }: SessionBrowser,
-  confirm?: (unit: Kysely<Database>) => Promise<void>,
+  confirm?: (unit: Db) => Promise<void>,
 ): Promise<IssuedSession> {
   const token = makeToken();
   const now = clock.now();
@@ -138,7 +138,7 @@ export async function rotateConsoleSession(
 }
 
 /** Ends the session with this hash of a token; the token may be the present or the previous one. */
-export async function endConsoleSession(db: Kysely<Database>, hash: string): Promise<boolean> {
+export async function endConsoleSession(db: Db, hash: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('console_sessions')
     .where((where) => where.or([where('token_hash', '=', hash), where('previous_hash', '=', hash)]))
@@ -194,11 +194,7 @@ export async function listPersonSessions(
  * A session that came to an account by `moveSession` may have added devices in others, which do not end with this
  * account: it expires there instead.
  */
-async function leaveForOtherDevices(
-  db: Kysely<Database>,
-  personId: string,
-  accountId: string,
-): Promise<void> {
+async function leaveForOtherDevices(db: Db, personId: string, accountId: string): Promise<void> {
   const others = ({ selectFrom }: ExpressionBuilder<Database, 'console_sessions'>) =>
     selectFrom('push_devices')
       .select('push_devices.account_id')
@@ -216,7 +212,7 @@ async function leaveForOtherDevices(
 
 /** Ends sessions of a person: all, one, all but one, or those in an account. Gives how many. */
 export async function endPersonSessions(
-  db: Kysely<Database>,
+  db: Db,
   personId: string,
   which: { id?: string; exceptId?: string; accountId?: string } = {},
 ): Promise<number> {
@@ -232,7 +228,7 @@ export async function endPersonSessions(
 
 /** True while the session of the person is there; it stays until the transaction ends. */
 export async function keepPersonSession(
-  db: Kysely<Database>,
+  db: Db,
   { id, personId }: { id: string; personId: string },
 ): Promise<boolean> {
   const row = await keepRows(
@@ -247,7 +243,7 @@ export async function keepPersonSession(
 
 /** Lets a session act for another account, of which the caller has read the membership. */
 export async function moveSession(
-  db: Kysely<Database>,
+  db: Db,
   { id, personId, accountId }: { id: string; personId: string; accountId: string },
 ): Promise<void> {
   await db

@@ -1,8 +1,7 @@
 /** Stored keys: only hashes, never the keys themselves. */
-import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { updateOwnRows } from '../../db/own-rows.ts';
 import { databaseFailure } from '../../db/failure.ts';
 import type {
@@ -47,7 +46,7 @@ interface RememberedSession {
  * this process that revokes a key must call `forget`.
  */
 export class KeyStore implements KeyFinder {
-  readonly #db: Kysely<Database>;
+  readonly #db: Db;
   readonly #clock: Clock;
   readonly #apiKeys = new Map<string, Remembered<ApiPrincipal> & { expiresAt: number | null }>();
   readonly #locationKeys = new Map<string, Remembered<LocationPrincipal>>();
@@ -56,7 +55,7 @@ export class KeyStore implements KeyFinder {
   /** Grows when the cache is cleared: a value read before that is not cached afterwards. */
   #generation = 0;
 
-  constructor(db: Kysely<Database>, clock: Clock) {
+  constructor(db: Db, clock: Clock) {
     this.#db = db;
     this.#clock = clock;
   }
@@ -244,7 +243,7 @@ export class KeyStore implements KeyFinder {
 }
 
 interface KeyDeps {
-  db: Kysely<Database>;
+  db: Db;
   clock: Clock;
   newId: () => string;
 }
@@ -326,10 +325,7 @@ export interface ListedKey {
 }
 
 /** The API keys of an account, or of all accounts, oldest first, including revoked ones. */
-export function listKeys(
-  db: Kysely<Database>,
-  accountId: string | undefined,
-): Promise<ListedKey[]> {
+export function listKeys(db: Db, accountId: string | undefined): Promise<ListedKey[]> {
   return db
     .selectFrom('api_keys')
     .select([

@@ -1,5 +1,4 @@
 /** Alert channels and their subscriptions. */
-import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import {
   channelConfigs,
@@ -10,7 +9,7 @@ import {
 import { invalidField } from '../../errors/api-error.ts';
 import { dropSubscriptionsOf, hasCheck, writeSubscription } from '../../checks/index.ts';
 import { fromJson } from '../../db/columns.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { bodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
 import {
@@ -32,7 +31,7 @@ type Subscription = z.output<typeof channelSubscription>;
 
 /** Refuses a check or a group that the account does not have. */
 async function checkSubscriber(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { checkId, groupId }: Subscription,
 ): Promise<void> {
@@ -53,7 +52,7 @@ async function checkSubscriber(
 }
 
 async function subscribe(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   channelId: number,
   subscription: Subscription,

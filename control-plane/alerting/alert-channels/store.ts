@@ -1,5 +1,4 @@
 /** Alert channels: rows ↔ wire. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type {
   alertChannel,
@@ -9,14 +8,13 @@ import type {
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, stampsOf, toFlag } from '../../db/columns.ts';
 import { ownRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
-import type { AlertChannelsTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { presentChannelConfig } from '../../core/decide/hidden-values.ts';
 import type { SecretCipher } from '../../core/secret-cipher.ts';
 import type { Services } from '../../core/services.ts';
 
-export type ChannelRow = Selectable<AlertChannelsTable>;
-type SubscriptionRow = Selectable<Database['alert_subscriptions']>;
+export type ChannelRow = RowOf<'alert_channels'>;
+type SubscriptionRow = RowOf<'alert_subscriptions'>;
 type Wire = z.input<typeof alertChannel>;
 
 export interface ChannelPreferences {
@@ -102,7 +100,7 @@ export async function presentChannels(
 }
 
 export async function findChannel(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   id: number,
 ): Promise<ChannelRow | undefined> {

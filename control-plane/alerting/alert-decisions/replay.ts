@@ -1,12 +1,11 @@
 /** Replays the past runs of a check with other alert settings. */
-import type { Kysely } from 'kysely';
 import {
   maxReplayedRuns,
   type alertDecisionRoutes,
 } from '@monitor/shared/contract/alert-decision.ts';
 import type { RouteInput, RouteOutput } from '@monitor/shared/contract/route.ts';
 import { toTimestamp } from '../../db/columns.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { plannedBetween, type Occurrence } from '../../maintenance/index.ts';
 import { pastOutcomes, type PastOutcome } from '../../results/index.ts';
@@ -71,7 +70,7 @@ export function summaryOf(alerts: readonly ReplayedAlert[]): Answer['given'] {
 
 /** What alerts a check would have raised with `changed`, and with what applies to it now. */
 export async function replayOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkId: string,
   { days, ...changed }: RouteInput<Routes['replayAlerts']>['body'],

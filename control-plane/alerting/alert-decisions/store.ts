@@ -1,13 +1,11 @@
 /** Alerting decisions: rows → wire. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { alertDecision } from '@monitor/shared/contract/alert-decision.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
 import { ownRows } from '../../db/own-rows.ts';
 import { idOf, textOfId } from '../../db/expressions.ts';
 import { isOfCheck } from '../../results/index.ts';
-import type { AlertDecisionsTable } from '../tables.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import type { Decision } from '../decide/decision.ts';
 import { groupedOf, keyOfGrouped, type Grouped } from '../alert-groups/store.ts';
 import { explainChannel, explainGroup, explainReason } from '../decide/explain.ts';
@@ -15,7 +13,7 @@ import type { AlertRules } from '../decide/rules.ts';
 import type { DecisionDetails } from '../decision-rows.ts';
 
 type Wire = z.input<typeof alertDecision>;
-type Row = Selectable<AlertDecisionsTable>;
+type Row = RowOf<'alert_decisions'>;
 
 function thresholdsOf(rules: AlertRules | null): Wire['thresholds'] {
   if (rules === null) return null;
@@ -94,7 +92,7 @@ interface DecisionFilter {
 
 /** The decisions about a check, newest first. */
 export function decisionsOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkId: string,
   { from, to, checkResultId }: DecisionFilter,
@@ -110,7 +108,7 @@ export function decisionsOf(
 }
 
 export async function toDecisions(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   rows: readonly Row[],
 ): Promise<Wire[]> {
@@ -121,7 +119,7 @@ export async function toDecisions(
 
 /** The decision about the tick of a result. All results of a tick share one decision. */
 async function decisionOfTick(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkId: string,
   scheduledFor: number,
@@ -142,7 +140,7 @@ async function decisionOfTick(
 
 /** Explains a result without a stored decision; undefined for an unknown result. */
 export async function explainResult(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkId: string,
   checkResultId: string,

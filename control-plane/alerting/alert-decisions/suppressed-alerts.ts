@@ -1,5 +1,4 @@
 /** What would have alerted during an occurrence of a maintenance window: its runs are replayed without it. */
-import type { Kysely } from 'kysely';
 import {
   maxMaintainedChecks,
   maxReplayedRuns,
@@ -7,7 +6,7 @@ import {
 } from '@monitor/shared/contract/alert-decision.ts';
 import type { RouteOutput } from '@monitor/shared/contract/route.ts';
 import { toTimestamp } from '../../db/columns.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { checksOfOccurrence, occurrenceOf } from '../../maintenance/index.ts';
 import { pastOutcomes } from '../../results/index.ts';
@@ -22,7 +21,7 @@ const beforeMs = 3_600_000;
 const isMaintained = () => false;
 
 export async function suppressedAlerts(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { id, maintenanceId }: { id: number; maintenanceId: string },
   now: number,

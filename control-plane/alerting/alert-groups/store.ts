@@ -1,16 +1,15 @@
 /** Groups of alerts: rows ↔ what decisions and the wire have. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { alertGroup, CauseKind, groupedAlert } from '@monitor/shared/contract/alert-group.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import { eachOf } from '../../db/expressions.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { causeText, type Cause } from '../decide/causes-of.ts';
 import type { AlertOfGroup } from '../decide/group-facts.ts';
-import type { AlertGroupsTable, GroupedAlertsTable } from '../tables.ts';
 
-export type GroupRow = Selectable<AlertGroupsTable>;
-export type GroupedRow = Selectable<GroupedAlertsTable>;
+export type GroupRow = RowOf<'alert_groups'>;
+export type GroupedRow = RowOf<'grouped_alerts'>;
 
 export function causeOf(row: Pick<GroupRow, 'cause_kind' | 'cause_name'>): Cause | null {
   const { cause_kind: kind, cause_name: name } = row;
@@ -31,7 +30,7 @@ export function toAlertOfGroup(row: GroupedRow): AlertOfGroup {
 }
 
 /** The groups of an account with the number of their alerts. */
-export function groupsOf(db: Kysely<Database>, accountId: string) {
+export function groupsOf(db: Db, accountId: string) {
   return db
     .selectFrom('alert_groups')
     .selectAll()
@@ -86,7 +85,7 @@ export function keyOfGrouped(alertId: string, channelId: number): string {
 
 /** What became of alerts at channels that group, by `keyOfGrouped`. */
 export async function groupedOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   alertIds: readonly string[],
 ): Promise<Map<string, Grouped>> {

@@ -1,13 +1,12 @@
 /** Outages with their first and their newest alert, and what happened in them. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import { maxOutages } from '@monitor/shared/contract/alert-overview.ts';
 import { eachNumberOf, eachOf, jsonFlag } from '../../db/expressions.ts';
 import { ownRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { newestOfOpen } from '../alerts/open-alerts.ts';
-import type { AlertGroupsTable, CheckAlertsTable } from '../tables.ts';
 
-type AlertRow = Selectable<CheckAlertsTable>;
+type AlertRow = RowOf<'check_alerts'>;
 export interface StoredOutage {
   first: AlertRow;
   newest: AlertRow;
@@ -16,14 +15,14 @@ export interface StoredOutage {
 /** The alerts of an account that a request asks for; which of an outage they are makes no difference. */
 export type Asked = ReturnType<typeof alertsAsked>;
 
-export function alertsAsked(db: Kysely<Database>, accountId: string, checkId?: string) {
+export function alertsAsked(db: Db, accountId: string, checkId?: string) {
   const alerts = ownRows(db, 'check_alerts', accountId).where('incident_key', 'is not', null);
   return checkId === undefined ? alerts : alerts.where('check_id', '=', checkId);
 }
 
 /** Those of the window, and those that last. */
 export function alertsOfWindow(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { from, to, checkId }: { from: number; to: number; checkId: string | undefined },
 ): Asked {
@@ -35,13 +34,13 @@ export function alertsOfWindow(
   );
 }
 
-export function alertsOfGroup(db: Kysely<Database>, accountId: string, groupId: string): Asked {
+export function alertsOfGroup(db: Db, accountId: string, groupId: string): Asked {
   return alertsAsked(db, accountId).where('id', 'in', (members) =>
     members.selectFrom('grouped_alerts').select('alert_id').where('group_id', '=', groupId),
   );
 }
 
-export async function outagesOf(db: Kysely<Database>, asked: Asked): Promise<StoredOutage[]> {
+export async function outagesOf(db: Db, asked: Asked): Promise<StoredOutage[]> {
   const bounds = await db
     .selectFrom(
       asked
@@ -76,11 +75,11 @@ export async function outagesOf(db: Kysely<Database>, asked: Asked): Promise<Sto
   });
 }
 
-type Group = Pick<Selectable<AlertGroupsTable>, 'id' | 'cause_kind' | 'cause_name' | 'opened_at'>;
+type Group = Pick<RowOf<'alert_groups'>, 'id' | 'cause_kind' | 'cause_name' | 'opened_at'>;
 
 /** The oldest group of each of these alerts, by their ids; only `groupId` where it is given. */
 export async function groupsOfAlerts(
-  db: Kysely<Database>,
+  db: Db,
   alertIds: readonly string[],
   groupId?: string,
 ): Promise<Map<string, Group>> {
@@ -96,7 +95,7 @@ export async function groupsOfAlerts(
 }
 
 /** Which of these checks are muted, by themselves or by their group, and their tags. */
-export async function factsOfChecks(db: Kysely<Database>, checkIds: readonly string[]) {
+export async function factsOfChecks(db: Db, checkIds: readonly string[]) {
   const checks = await db
     .selectFrom('checks')
     .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
@@ -126,7 +125,7 @@ export async function factsOfChecks(db: Kysely<Database>, checkIds: readonly str
 }
 
 /** Channels that notifications since then went to, with how many were not delivered, by outage. */
-export async function notifiedSince(db: Kysely<Database>, accountId: string, since: number) {
+export async function notifiedSince(db: Db, accountId: string, since: number) {
   return db
     .selectFrom('alert_notifications as sent')
     .innerJoin('check_alerts as alert', 'alert.id', 'sent.check_alert_id')
@@ -144,7 +143,7 @@ const maxRows = 2_000;
 
 /** What happened in these outages, newest first. */
 export async function historyOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { outages, since }: { outages: readonly StoredOutage[]; since: number },
 ) {

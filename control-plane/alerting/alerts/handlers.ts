@@ -1,5 +1,5 @@
 /** Alerts of checks, and the notifications that were sent for them. */
-import type { Selectable } from 'kysely';
+import type { RowOf } from '../../db/tables.ts';
 import type { z } from 'zod';
 import {
   notificationWindowMs,
@@ -11,7 +11,6 @@ import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { ownRows } from '../../db/own-rows.ts';
 import { readPage } from '../../db/page.ts';
-import type { CheckAlertsTable } from '../tables.ts';
 import type { CallContext } from '../../http/call-context.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
@@ -24,7 +23,7 @@ import { toNotification } from './store.ts';
 type Alert = z.input<typeof checkAlert>;
 
 function toAlert(
-  row: Selectable<CheckAlertsTable>,
+  row: RowOf<'check_alerts'>,
   facts: Pick<Alert, 'open' | 'acknowledgement'>,
 ): Alert {
   return {

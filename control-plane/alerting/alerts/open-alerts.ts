@@ -1,20 +1,19 @@
 /** Which alerts are open, and who took them on. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import type { z } from 'zod';
 import { maxOpenAlerts, type checkAlert } from '@monitor/shared/contract/alert-notification.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { eachOf, jsonFlag, jsonValue } from '../../db/expressions.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import type { OpenAlert } from '../decide/state.ts';
 import { readStates } from '../state-rows.ts';
-import type { CheckAlertsTable } from '../tables.ts';
 
-type Row = Selectable<CheckAlertsTable>;
+type Row = RowOf<'check_alerts'>;
 type Wire = z.input<typeof checkAlert>;
 type Facts = Pick<Wire, 'open' | 'acknowledgement'>;
 
 /** The newest alert of each open outage of an account, by its `seq`; the newest outages when there are many. */
-export function newestOfOpen(db: Kysely<Database>, accountId: string, checkId?: string) {
+export function newestOfOpen(db: Db, accountId: string, checkId?: string) {
   const key = jsonValue<string>('state_json', '$.alert.key');
   let open = db
     .selectFrom('alert_states')
@@ -38,7 +37,7 @@ export function newestOfOpen(db: Kysely<Database>, accountId: string, checkId?: 
 }
 
 /** The newest acknowledgement of each outage, by incident key. */
-async function acknowledgementsOf(db: Kysely<Database>, rows: readonly Row[]) {
+async function acknowledgementsOf(db: Db, rows: readonly Row[]) {
   const found = await db
     .selectFrom('alert_acknowledgements')
     .select(['incident_key', 'kind', 'made_by', 'created_at', 'until_at'])
@@ -56,7 +55,7 @@ const needsAnother = (alert: OpenAlert | null): boolean =>
   alert !== null && alert.acknowledged === undefined;
 
 /** What is known beside the rows of a page, in their order. */
-export async function openFactsOf(db: Kysely<Database>, rows: readonly Row[]): Promise<Facts[]> {
+export async function openFactsOf(db: Db, rows: readonly Row[]): Promise<Facts[]> {
   if (rows.length === 0) return [];
   const states = await readStates(db, [...new Set(rows.map((row) => row.check_id))]);
   const taken = await acknowledgementsOf(db, rows);

@@ -1,6 +1,5 @@
 /** Sent notifications: rows → wire. */
-import type { Database } from '../../db/tables.ts';
-import type { Selectable } from 'kysely';
+import type { RowOf } from '../../db/tables.ts';
 import type { z } from 'zod';
 import type { AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
 import type { alertNotification } from '@monitor/shared/contract/alert-notification.ts';
@@ -10,7 +9,7 @@ import { fromJson, toTimestamp } from '../../db/columns.ts';
 import { presentChannelConfig } from '../../core/decide/hidden-values.ts';
 import type { SecretCipher } from '../../core/secret-cipher.ts';
 
-export type NotificationRow = Selectable<Database['alert_notifications']>;
+export type NotificationRow = RowOf<'alert_notifications'>;
 type Wire = z.input<typeof alertNotification>;
 
 /** A notification as this role may see it: hidden fields of the channel are hidden here too. */

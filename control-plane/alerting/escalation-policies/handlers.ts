@@ -1,5 +1,4 @@
 /** Escalation policies of an account. */
-import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import { alertSettings as settings } from '@monitor/shared/contract/check.ts';
 import type {
@@ -13,7 +12,7 @@ import type { Services } from '../../core/services.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import { lockRows } from '../../db/lock.ts';
 import { ownRows, updateOwnRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { ApiError, invalidField, invalidQuery, notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { listMembers, normalizeEmail } from '../../people/index.ts';
@@ -26,7 +25,7 @@ import { fieldsOfPolicy, type PolicyRow, policyToWire } from './store.ts';
 
 /** Refuses channels and people that the account does not have. */
 async function checkTargets(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { steps, rotation }: PolicyFields,
 ): Promise<void> {
@@ -58,7 +57,7 @@ const named = { 'steps.*.alertChannelIds': 'alert_channels' } as const;
 
 /** Steps of policies lose a channel that is deleted. Refuses to delete the only one that a step notifies. */
 export async function dropFromPolicies(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   table: NamedTable,
   id: string | number,
@@ -90,7 +89,7 @@ export async function dropFromPolicies(
 const maxNamed = 5;
 
 /** Refuses to delete a policy that is in use: its alerts would escalate to nobody. */
-async function refuseUsed(db: Kysely<Database>, row: PolicyRow): Promise<void> {
+async function refuseUsed(db: Db, row: PolicyRow): Promise<void> {
   const { checks, groups } = await usersOfPolicies(db, row.account_id, [row.id]);
   const [account] = await listAccounts(db, row.account_id);
   const isOfAccount = account?.alertSettings.escalationPolicyId === row.id;

@@ -1,25 +1,19 @@
 /** Escalation policies: rows ↔ wire. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { escalationPolicy } from '@monitor/shared/contract/escalation-policy.ts';
 import { fromJson, stampsOf, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { ownRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import type { PolicyFields } from '../decide/escalation.ts';
 import { nextOnCall, onCallAt } from '../decide/rotation.ts';
-import type { EscalationPoliciesTable } from '../tables.ts';
 
-export type PolicyRow = Selectable<EscalationPoliciesTable>;
+export type PolicyRow = RowOf<'escalation_policies'>;
 
 export function fieldsOfPolicy(row: PolicyRow): PolicyFields {
   return { ...fromJson<Omit<PolicyFields, 'name'>>(row.body_json), name: row.name };
 }
 
-export function findPolicy(
-  db: Kysely<Database>,
-  accountId: string,
-  id: string,
-): Promise<PolicyRow | undefined> {
+export function findPolicy(db: Db, accountId: string, id: string): Promise<PolicyRow | undefined> {
   return ownRows(db, 'escalation_policies', accountId).where('id', '=', id).executeTakeFirst();
 }
 

@@ -1,9 +1,8 @@
 /** Metrics of checks. */
-import type { Kysely } from 'kysely';
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { analyticsOf, measuredMetrics } from '@monitor/shared/domain/metrics.ts';
 import { fromFlag } from '../../db/columns.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { availabilityWithin, readHeartbeatTimes } from '../../heartbeats/index.ts';
 import { listAnalysedChecks, type AnalysedCheck } from '../analysed-checks.ts';
 import { hasResult, isKnown } from '../../results/index.ts';
@@ -53,7 +52,7 @@ interface Seen {
 
 /** Uptime in the hours that outcomes cover; null before the first ping, and for other checks. */
 async function timeUpOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   check: AnalysedCheck,
   now: number,
@@ -66,7 +65,7 @@ async function timeUpOf(
 }
 
 async function readSeen(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   now: number,
   withHour: boolean,
@@ -304,7 +303,7 @@ export const checkMetricNames: readonly string[] = definitions.map(({ name }) =>
 
 /** The metrics of all checks of an account, with those of the current hour where they are asked for. */
 export async function checkFamilies(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   now: number,
   withHour = false,

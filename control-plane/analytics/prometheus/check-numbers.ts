@@ -1,9 +1,8 @@
 /** Numbers of all checks of an account by whole hours, for one scrape. */
 import { scheduler } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { prepareQuery } from '../../db/prepared.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { hasPages, hourMs, hourOf } from '../decide/roll-ups/cell.ts';
 import { unpackInto, type Distributions } from '../decide/roll-ups/packing.ts';
 
@@ -73,7 +72,7 @@ export function outcomesFrom(now: number): number {
 
 /** Numbers by check; only for checks with results. */
 export async function readCheckNumbers(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   types: ReadonlyMap<string, CheckType>,
   now: number,

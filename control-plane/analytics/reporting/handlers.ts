@@ -1,6 +1,5 @@
 /** Reports about checks. */
 import { scheduler } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { maxResultsInAll, maxResultsPerCheck } from '@monitor/shared/contract/analytics.ts';
 import type { reportingRoutes } from '@monitor/shared/contract/reporting.ts';
@@ -25,7 +24,7 @@ import { listAnalysedChecks, type AnalysedCheck } from '../analysed-checks.ts';
 import { idleTimes } from '../../scheduling/index.ts';
 import { readSnapshots, readTallies } from '../read-tallies.ts';
 import type { Services } from '../../core/services.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 
 type AskedMetric = Pick<Metric, 'name' | 'base' | 'statistic'>;
 
@@ -122,7 +121,7 @@ interface ReportOf {
 
 /** The checks of a report with their spans and sums. */
 async function* snapshotsOf(
-  db: Kysely<Database>,
+  db: Db,
   checks: readonly AnalysedCheck[],
   { accountId, spansOf }: ReportOf,
 ) {

@@ -2,12 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Kysely } from 'kysely';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { processEnvironment, readConfig, type Config } from '../../core/config.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import {
   findFiles,
   nameOfDatabase,
@@ -22,7 +21,7 @@ import { OperatorError, trying } from '../../errors/operator-error.ts';
 const commandId = `command-${randomUUID()}`;
 
 export interface Installation {
-  db: Kysely<Database>;
+  db: Db;
   clock: Clock;
   newId: () => string;
 }
@@ -79,7 +78,7 @@ export function refuseMissing(databaseFile: string): void {
 export async function withFile<T>(
   databaseFile: string,
   { hasKeySetting }: { hasKeySetting: boolean },
-  work: (db: Kysely<Database>) => Promise<T>,
+  work: (db: Db) => Promise<T>,
 ): Promise<T> {
   return trying(`use the database ${databaseFile}`, async () => {
     const refusal = refusalToOpen(findFiles(databaseFile, hasKeySetting));
@@ -100,7 +99,7 @@ const connectionsOfCommand = 2;
 /** Opens a PostgreSQL for a command, and closes it after the work. */
 export async function withServer<T>(
   config: Config & { DATABASE_URL: string },
-  work: (db: Kysely<Database>) => Promise<T>,
+  work: (db: Db) => Promise<T>,
 ): Promise<T> {
   const db = await openServer(
     { ...config, DATABASE_POOL: connectionsOfCommand },
@@ -115,17 +114,14 @@ export async function withServer<T>(
 }
 
 /** Opens the configured database, and closes it after the work. */
-export async function withDatabase<T>(
-  config: Config,
-  work: (db: Kysely<Database>) => Promise<T>,
-): Promise<T> {
+export async function withDatabase<T>(config: Config, work: (db: Db) => Promise<T>): Promise<T> {
   const { DATABASE_FILE, DATABASE_URL, ENCRYPTION_KEY } = config;
   if (DATABASE_URL !== undefined) return withServer({ ...config, DATABASE_URL }, work);
   return withFile(DATABASE_FILE, { hasKeySetting: ENCRYPTION_KEY !== undefined }, work);
 }
 
 /** Refuses a PostgreSQL that a replica or another command uses. `what` begins the sentence. */
-export function refuseServed(db: Kysely<Database>, what: string): Promise<void> {
+export function refuseServed(db: Db, what: string): Promise<void> {
   return refuseOtherSessions(db, what, commandId);
 }
 

@@ -1,7 +1,6 @@
 /** What `control-plane move` does. */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Kysely } from 'kysely';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { copyBundles } from '../../checks/index.ts';
 import { processEnvironment, readConfig, type Config } from '../../core/config.ts';
@@ -18,7 +17,7 @@ import {
 import { readMove, writeMove } from '../../db/installation.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
 import { openRaw, type RawDatabase } from '../../db/open.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 import {
   fits,
@@ -57,7 +56,7 @@ function readTarget(to: string | undefined): ServerConfig {
 }
 
 /** Refuses a target that holds anything but an unfinished copy, and migrates it. */
-async function prepareTarget(db: Kysely<Database>, name: string): Promise<void> {
+async function prepareTarget(db: Db, name: string): Promise<void> {
   await refuseServed(db, `the database ${name}`);
   const state = await migrationState(db);
   refuseNewer(state, `the database ${name}`);
@@ -104,7 +103,7 @@ async function checkSource(file: string, target: ServerConfig): Promise<boolean>
 
 async function copyAll(
   source: RawDatabase,
-  target: Kysely<Database>,
+  target: Db,
   tables: readonly TableToCopy[],
   throwIfStopped: () => void,
 ): Promise<void> {
@@ -144,7 +143,7 @@ function foldersOfFiles(file: string, target: ServerConfig): string[] {
   return [...new Set(found)].filter((folder) => !isTarget(folder));
 }
 
-async function moveBundles(db: Kysely<Database>, file: string, target: ServerConfig) {
+async function moveBundles(db: Db, file: string, target: ServerConfig) {
   await using stack = new AsyncDisposableStack();
   const to = stack.use(await openArtifactStore(target));
   const from = [];
@@ -234,7 +233,7 @@ function closing(database: RawDatabase): Disposable & { database: RawDatabase } 
   };
 }
 
-async function changeKey(db: Kysely<Database>, file: string, target: ServerConfig): Promise<void> {
+async function changeKey(db: Db, file: string, target: ServerConfig): Promise<void> {
   const cipher = openMovingCipher(target, file);
   const progress = progressLine('encrypted');
   try {

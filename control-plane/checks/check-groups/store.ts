@@ -1,18 +1,16 @@
 /** Check groups: rows ↔ wire. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { checkGroup, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, stampsOf, toFlag } from '../../db/columns.ts';
 import { ownRows } from '../../db/own-rows.ts';
 import { readPage, type Page, type PageRequest } from '../../db/page.ts';
-import type { Database } from '../../db/tables.ts';
-import type { CheckGroupsTable, ChecksTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { mapCredentials } from '../../core/decide/credentials.ts';
 import { presentCredentials, presentVariables } from '../../core/decide/hidden-values.ts';
 import type { SecretCipher } from '../../core/secret-cipher.ts';
 
-export type GroupRow = Selectable<CheckGroupsTable>;
+export type GroupRow = RowOf<'check_groups'>;
 type Wire = z.input<typeof checkGroup>;
 type Subscriptions = CheckGroupFields['alertChannelSubscriptions'];
 
@@ -30,7 +28,7 @@ export function groupFieldsOf(row: GroupRow): CheckGroupFields {
  * The group that a trial carries, so that it needs none that is stored: a project that is only tested has
  * none, and a stored one may be deleted meanwhile.
  */
-export function inlinedGroupOf(row: Selectable<ChecksTable>): GroupRow | undefined {
+export function inlinedGroupOf(row: RowOf<'checks'>): GroupRow | undefined {
   if (row.is_trial === 0) return undefined;
   const { inlinedGroup } = fromJson<{ inlinedGroup?: CheckGroupFields }>(row.body_json);
   if (inlinedGroup === undefined) return undefined;
@@ -68,14 +66,10 @@ export function toGroupWire(
   };
 }
 
-export const groupById = (db: Kysely<Database>, accountId: string, id: number) =>
+export const groupById = (db: Db, accountId: string, id: number) =>
   ownRows(db, 'check_groups', accountId).where('id', '=', id);
 
-export function findGroup(
-  db: Kysely<Database>,
-  accountId: string,
-  id: number,
-): Promise<GroupRow | undefined> {
+export function findGroup(db: Db, accountId: string, id: number): Promise<GroupRow | undefined> {
   return groupById(db, accountId, id).executeTakeFirst();
 }
 
@@ -88,7 +82,7 @@ export interface GroupFilter {
 
 /** One page of an account's groups, oldest first, and how many match in all. */
 export async function listGroups(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   { tags, names }: GroupFilter,
   page: PageRequest,
@@ -109,7 +103,7 @@ export async function listGroups(
 
 /** All groups of an account by id. */
 export async function groupsById(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
 ): Promise<ReadonlyMap<number, GroupRow>> {
   const rows = await ownRows(db, 'check_groups', accountId).execute();

@@ -1,11 +1,10 @@
 import type { Readable } from 'node:stream';
-import type { Kysely } from 'kysely';
 import type { ArtifactStore } from '../../core/artifact-store.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 
 interface Places {
   /** Of a database to which the rows were copied. */
-  db: Kysely<Database>;
+  db: Db;
   to: ArtifactStore;
   /** Stores in which objects may be that `to` does not have. */
   from: readonly ArtifactStore[];

@@ -1,7 +1,6 @@
 /** Code bundles: rows, and their objects below `bundles/` in the artifact store. */
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { Kysely, Selectable } from 'kysely';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import type { OwnedObjects } from '../../core/artifact-store.ts';
 import type { Services } from '../../core/services.ts';
@@ -9,16 +8,15 @@ import { fromJson } from '../../db/columns.ts';
 import { ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import { jsonValue } from '../../db/expressions.ts';
 import { lockKeys, lockRows } from '../../db/lock.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { ApiError } from '../../errors/api-error.ts';
-import type { CodeBundlesTable } from '../tables.ts';
 import { IncomingBundle } from './receive-bundle.ts';
 
 const typesWithBundle = Object.values(checkTypes).flatMap(({ type, definitionKeys }) =>
   definitionKeys.includes('codeBundlePath') ? [type] : [],
 );
 
-export type CodeBundleRow = Selectable<CodeBundlesTable>;
+export type CodeBundleRow = RowOf<'code_bundles'>;
 
 interface CodeBundleParts extends Pick<Services, 'clock' | 'commits' | 'db'> {
   objects: OwnedObjects;
@@ -33,7 +31,7 @@ function newBundleKey(accountId: string): string {
 
 /** Writes the row of a stored bundle; gives the row, and the key of an object that it named before. */
 async function writeRow(
-  db: Kysely<Database>,
+  db: Db,
   row: CodeBundleRow & { object_key: string },
 ): Promise<string | null> {
   const { numInsertedOrUpdatedRows } = await db
@@ -58,11 +56,7 @@ async function writeRow(
 }
 
 /** What an account keeps, without the one of a digest. */
-async function keptBytes(
-  db: Kysely<Database>,
-  accountId: string,
-  digest: string | null,
-): Promise<number> {
+async function keptBytes(db: Db, accountId: string, digest: string | null): Promise<number> {
   const { bytes } = await db
     .selectFrom('code_bundles')
     .select((select) => select.fn.sum<number | string | null>('size_bytes').as('bytes'))

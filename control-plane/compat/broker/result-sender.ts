@@ -4,14 +4,13 @@
  * a connection dies, a client that comes back gets everything again, one that reads slowly costs no
  * memory, and it does not matter which replica has the result.
  */
-import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { CheckResult } from '@monitor/shared/contract/check-result-routes.ts';
 import type { Services } from '../../core/services.ts';
 import type { Bus } from '../../core/bus.ts';
 import { eachOf } from '../../db/expressions.ts';
 import { ownRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { findCheckResult, readableResult } from '../../results/index.ts';
 import {
   resultsOfTestSession,
@@ -306,7 +305,7 @@ export class ResultSender implements Disposable {
 const piecesAtOnce = 20;
 
 async function printedSince(
-  db: Kysely<Database>,
+  db: Db,
   runId: string,
   position: number,
 ): Promise<{ position: number; logs: unknown }[]> {

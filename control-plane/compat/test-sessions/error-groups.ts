@@ -1,17 +1,16 @@
 /** Error groups of test sessions: those of the copies of checks that sessions run. */
-import type { Selectable } from 'kysely';
 import type { testSessionRoutes } from '@monitor/shared/contract/test-session.ts';
 import type { Services } from '../../core/services.ts';
 import { eachOf } from '../../db/expressions.ts';
 import { ownRows } from '../../db/own-rows.ts';
 import { readPage } from '../../db/page.ts';
-import type { Database } from '../../db/tables.ts';
+import type { RowOf } from '../../db/tables.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { errorGroupHandlers, presentErrorGroups } from '../../results/index.ts';
 
 type All = Handlers<typeof testSessionRoutes>;
-type Row = Selectable<Database['error_groups']>;
+type Row = RowOf<'error_groups'>;
 
 /** Of a project, which has no pages. */
 const listedOfProject = 100;

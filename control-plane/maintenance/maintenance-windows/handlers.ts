@@ -1,5 +1,5 @@
 /** Maintenance windows and their occurrences. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
@@ -18,7 +18,7 @@ import {
   maintenanceWindowsOf,
 } from '../change-maintenance.ts';
 import type { ChangeRequest } from '../decide/change-occurrence.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import {
   changeUpdate,
   deleteUpdate,
@@ -47,7 +47,7 @@ const listedInPreview = 3;
 
 /** Updates of these occurrences of a window, which lie near each other. */
 function updatesOfAll(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   windowId: number,
   occurrences: readonly ListedOccurrence[],

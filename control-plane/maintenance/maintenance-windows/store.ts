@@ -1,9 +1,7 @@
 /** Stored maintenance windows: rows ↔ versions of windows. */
-import type { Kysely, Selectable } from 'kysely';
 import { fromFlag, fromJson } from '../../db/columns.ts';
 import { prepareQuery } from '../../db/prepared.ts';
-import type { Database } from '../../db/tables.ts';
-import type { MaintenanceWindowsTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import type { RepeatingWindow } from '../decide/maintenance.ts';
 import {
   noScope,
@@ -13,7 +11,7 @@ import {
   type WindowScope,
 } from '../decide/planned-maintenance.ts';
 
-export type WindowRow = Selectable<MaintenanceWindowsTable>;
+export type WindowRow = RowOf<'maintenance_windows'>;
 
 const scopeOf = (text: string): WindowScope => ({
   ...noScope,
@@ -72,7 +70,7 @@ const pastOfAccount = prepareQuery<
 
 /** What people did with the occurrences of these windows of an account, by window. */
 export async function deedsOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   windowIds: readonly number[],
 ): Promise<ReadonlyMap<number, Deeds>> {
@@ -107,7 +105,7 @@ export async function deedsOf(
 
 /** Windows from rows, with what people did with their occurrences. */
 export async function windowsFromRows(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   rows: readonly WindowRow[],
 ): Promise<PlannedWindow[]> {
@@ -117,10 +115,7 @@ export async function windowsFromRows(
 }
 
 /** The present windows of an account. */
-export async function standingWindows(
-  db: Kysely<Database>,
-  accountId: string,
-): Promise<PlannedWindow[]> {
+export async function standingWindows(db: Db, accountId: string): Promise<PlannedWindow[]> {
   const rows = await windowsOfAccount.run(db, { account_id: accountId });
   return windowsFromRows(db, accountId, rows);
 }
@@ -132,7 +127,7 @@ type StoredWindow = Omit<PlannedWindow, 'calledOff' | 'changes' | 'withdrawnAt'>
 
 /** Earlier versions of windows that were changed or deleted since an instant. */
 export async function pastWindows(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   since: number,
 ): Promise<PlannedWindow[]> {
@@ -150,7 +145,7 @@ export async function pastWindows(
 
 /** Stores the present version of a window before it is changed or deleted. */
 export async function keepPastWindow(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   window: PlannedWindow,
   now: number,

@@ -1,5 +1,4 @@
 /** Files of results: rows → wire. */
-import type { Kysely, Selectable } from 'kysely';
 import type { ArtifactType } from '@monitor/shared/contract/check-result.ts';
 import type { Asset } from '@monitor/shared/contract/check-result-routes.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
@@ -7,10 +6,9 @@ import type { ArtifactLinks } from './links.ts';
 import { isOfCheck, isOfPresentResult } from '../delete-results.ts';
 import { idOf } from '../../db/expressions.ts';
 import { prepareQuery } from '../../db/prepared.ts';
-import type { Database } from '../../db/tables.ts';
-import type { ArtifactsTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 
-export type ArtifactRow = Selectable<ArtifactsTable>;
+export type ArtifactRow = RowOf<'artifacts'>;
 
 export interface ResultOfFiles {
   id: string;
@@ -21,7 +19,7 @@ export interface ResultOfFiles {
 
 /** The result of the files; undefined for unknown and foreign ones. */
 export function findResult(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkId: string,
   resultId: string,
@@ -34,11 +32,7 @@ export function findResult(
     .executeTakeFirst();
 }
 
-export function listArtifacts(
-  db: Kysely<Database>,
-  accountId: string,
-  resultId: string,
-): Promise<ArtifactRow[]> {
+export function listArtifacts(db: Db, accountId: string, resultId: string): Promise<ArtifactRow[]> {
   return db
     .selectFrom('artifacts')
     .selectAll()
@@ -63,7 +57,7 @@ const announced = prepareQuery<
 
 /** A file that a location announced. */
 export async function findAnnounced(
-  db: Kysely<Database>,
+  db: Db,
   file: { accountId: string; location: string; resultId: string; name: string },
 ): Promise<ArtifactRow | undefined> {
   return (await announced.run(db, file))[0];
@@ -71,7 +65,7 @@ export async function findAnnounced(
 
 /** True when a result of the location is stored, with or without files. */
 export async function isStored(
-  db: Kysely<Database>,
+  db: Db,
   of: { accountId: string; location: string; resultId: string },
 ): Promise<boolean> {
   const result = await db
@@ -86,7 +80,7 @@ export async function isStored(
 
 /** The file of a link. The signature of the link replaces the account. */
 export function findLinked(
-  db: Kysely<Database>,
+  db: Db,
   resultId: string,
   name: string,
 ): Promise<ArtifactRow | undefined> {

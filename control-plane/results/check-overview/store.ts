@@ -1,10 +1,10 @@
 /** The overview of checks: a few queries for all of them, and one for the runs of each. */
 import { scheduler } from 'node:timers/promises';
-import { sql, type Expression, type Kysely } from 'kysely';
+import { sql, type Expression } from 'kysely';
 import { engineOf } from '../../db/engine.ts';
 import { eachOf, jsonFlag, unindexed } from '../../db/expressions.ts';
 import { prepareQuery } from '../../db/prepared.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { hasResult } from '../update-status.ts';
 
 /** Batch size: the driver blocks while it reads, and other requests run between two batches. */
@@ -21,7 +21,7 @@ function accountIn(
 
 /** Checks with their groups and statuses; columns of a missing group or status are null. */
 export async function overviewRows(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[] | undefined,
 ) {
@@ -62,7 +62,7 @@ export async function overviewRows(
 
 /** What the overview says of the target and of the newest run of each check, in a few letters. */
 export async function statesOfChecks(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
 ): Promise<ReadonlyMap<string, string>> {
   const rows = await db
@@ -91,7 +91,7 @@ function byCheck<Row extends { check_id: string }, Value>(
 }
 
 export async function locationsOfChecks(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[] | undefined,
 ): Promise<ReadonlyMap<string, string[]>> {
@@ -104,7 +104,7 @@ export async function locationsOfChecks(
 }
 
 export async function tagsOfChecks(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[] | undefined,
 ): Promise<ReadonlyMap<string, string[]>> {
@@ -142,7 +142,7 @@ const recentRuns = prepareQuery<{ accountId: string; checkId: string; limit: num
 
 /** The same for many checks at once, for a server: a statement for each check would be a round trip. */
 async function recentRunsOnServer(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
   limit: number,
@@ -170,7 +170,7 @@ async function recentRunsOnServer(
 
 /** The latest runs of each check, oldest first. */
 export async function recentRunsOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkIds: readonly string[],
   limit: number,

@@ -1,11 +1,5 @@
 /** Results and runs: rows → wire. */
-import {
-  sql,
-  type Kysely,
-  type RawBuilder,
-  type Selectable,
-  type SelectQueryBuilder,
-} from 'kysely';
+import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 import type { z } from 'zod';
 import type { CheckResult, checkRun } from '@monitor/shared/contract/check-result-routes.ts';
 import { resultFields, type ResultField } from '@monitor/shared/contract/check-result.ts';
@@ -24,17 +18,13 @@ import { eachNumberIn, idOf, isOneOf, jsonList } from '../../db/expressions.ts';
 import { readCursor, readPage } from '../../db/page.ts';
 import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
 import { daysOf, isOfDays, isOfSameDay, isOfWindow, runDayIn } from '../../db/run-days.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Database, Db, RowOf } from '../../db/tables.ts';
 import { isEncryptedPayload } from '../decide/encrypted-payload.ts';
 import { isOfCheck } from '../delete-results.ts';
 import { joinPayloads, payloadColumn } from '../payload-columns.ts';
-import type { CheckResultsTable, CheckRunsTable, ResultPayloadsTable } from '../tables.ts';
 import type { Services } from '../../core/services.ts';
 
-type ResultRow = Omit<
-  Selectable<CheckResultsTable>,
-  'account_id' | 'epoch' | keyof EncodedPayload
-> & {
+type ResultRow = Omit<RowOf<'check_results'>, 'account_id' | 'epoch' | keyof EncodedPayload> & {
   run_uuid: string;
   /** A JSON list. */
   error_group_ids: string;
@@ -46,7 +36,7 @@ type ResultRow = Omit<
   checksum: number | null;
 };
 
-type Payload = Omit<Selectable<ResultPayloadsTable>, 'run_day'>;
+type Payload = Omit<RowOf<'result_payloads'>, 'run_day'>;
 
 /**
  * Limit of the payloads of an answer as JSON, and of the stored payloads that are read at a time. A
@@ -145,7 +135,7 @@ const payloadsBySeq = prepareQuery<{ seqs: string; days: string }, Payload>((db,
 const isLarge = (row: ResultRow): row is ResultRow & { payload_bytes: number } =>
   row.payload_bytes !== null && row.payload === null;
 
-function findPayloads(db: Kysely<Database>, rows: readonly ResultRow[]): Promise<Payload[]> {
+function findPayloads(db: Db, rows: readonly ResultRow[]): Promise<Payload[]> {
   const days = daysOf(rows.map((row) => row.run_day));
   return payloadsBySeq.run(db, { seqs: JSON.stringify(rows.map(({ seq }) => seq)), days });
 }
@@ -198,7 +188,7 @@ async function listJson(
   return `[${parts.join(',')}]`;
 }
 
-function results(db: Kysely<Database>, accountId: string, checkId: string) {
+function results(db: Db, accountId: string, checkId: string) {
   return db.selectFrom('check_results').where(isOfCheck(accountId, checkId));
 }
 
@@ -230,7 +220,7 @@ const resultColumns = [
 const payloadBytes = (): RawBuilder<number | null> =>
   sql<number | null>`length(${payloadColumn('payload')})`;
 
-const joined = (db: Kysely<Database>, query: ReturnType<typeof results>) =>
+const joined = (db: Db, query: ReturnType<typeof results>) =>
   joinPayloads(db, query)
     .innerJoin('check_runs', (join) =>
       join.onRef('check_runs.id', '=', 'check_results.check_run_id').on(isOfSameDay),
@@ -297,7 +287,7 @@ function statementsFor(given: Partial<ListArguments>): ListStatements {
   const known = statements.get(key);
   if (known !== undefined) return known;
   type Argument = <K extends keyof ListArguments>(name: K) => ListArguments[K];
-  const filtered = (db: Kysely<Database>, argument: Argument) => {
+  const filtered = (db: Db, argument: Argument) => {
     let query = results(db, argument('accountId'), argument('checkId'))
       .where('check_results.started_at', '>=', argument('from'))
       .where('check_results.started_at', '<', argument('to'))
@@ -426,7 +416,7 @@ export async function findResult(
 
 type RunWire = z.input<typeof checkRun>;
 
-type RunRow = Selectable<CheckRunsTable> & {
+type RunRow = RowOf<'check_runs'> & {
   /** A JSON list. */
   late_result_ids: string;
 };
@@ -456,7 +446,7 @@ export interface RunFilter {
 
 /** One page of a check's runs by slot (or creation, without a slot), newest first. */
 export async function listRuns(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   checkId: string,
   filter: RunFilter,

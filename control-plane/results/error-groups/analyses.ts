@@ -1,10 +1,8 @@
 /** Why the errors of a group occurred, as it was found: rows → wire. `root-causes/` finds it. */
-import type { Kysely, Selectable } from 'kysely';
 import type { RootCause, RootCauseAnalysis } from '@monitor/shared/contract/root-cause.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
 import { eachIdOf, eachOf } from '../../db/expressions.ts';
-import type { Database } from '../../db/tables.ts';
-import type { RootCauseAnalysesTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 
 /** The version of the table of causes. */
 const model = 'causes-1';
@@ -14,7 +12,7 @@ const keptOfGroup = 20;
 const listedOfGroup = 5;
 const maxGroups = 3;
 
-type Row = Selectable<RootCauseAnalysesTable>;
+type Row = RowOf<'root_cause_analyses'>;
 
 export function toAnalysis(row: Row): RootCauseAnalysis {
   return {
@@ -33,7 +31,7 @@ export function toAnalysis(row: Row): RootCauseAnalysis {
 }
 
 export async function storeAnalysis(
-  db: Kysely<Database>,
+  db: Db,
   analysis: Omit<Row, 'analysis_json'>,
   cause: RootCause,
 ): Promise<void> {
@@ -58,7 +56,7 @@ export async function storeAnalysis(
 }
 
 /** The error groups of a result, the first few. */
-export async function groupsOfResult(db: Kysely<Database>, resultId: string): Promise<string[]> {
+export async function groupsOfResult(db: Db, resultId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('check_result_error_groups')
     .select('error_group_id')
@@ -71,7 +69,7 @@ export async function groupsOfResult(db: Kysely<Database>, resultId: string): Pr
 
 /** The analyses of groups, newest first. */
 export async function analysesOf(
-  db: Kysely<Database>,
+  db: Db,
   groupIds: readonly string[],
 ): Promise<Map<string, RootCauseAnalysis[]>> {
   const rows = await db

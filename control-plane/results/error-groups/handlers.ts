@@ -1,18 +1,16 @@
 /** Error groups. */
-import type { Kysely, Selectable } from 'kysely';
 import type { errorGroupRoutes } from '@monitor/shared/contract/error-group.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { RootCauseAnalysis } from '@monitor/shared/contract/root-cause.ts';
 import { fromFlag, toFlag, toTimestamp } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
-import type { Database } from '../../db/tables.ts';
-import type { ErrorGroupsTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { requireCheck } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import { analysesOf } from './analyses.ts';
 
-function toWire(row: Selectable<ErrorGroupsTable>, analyses: RootCauseAnalysis[] = []) {
+function toWire(row: RowOf<'error_groups'>, analyses: RootCauseAnalysis[] = []) {
   return {
     id: row.id,
     checkId: row.check_id,
@@ -27,10 +25,7 @@ function toWire(row: Selectable<ErrorGroupsTable>, analyses: RootCauseAnalysis[]
 }
 
 /** Error groups as answers show them, with why their errors occurred. */
-export async function presentErrorGroups(
-  db: Kysely<Database>,
-  rows: readonly Selectable<ErrorGroupsTable>[],
-) {
+export async function presentErrorGroups(db: Db, rows: readonly RowOf<'error_groups'>[]) {
   const analyses = await analysesOf(
     db,
     rows.map(({ id }) => id),
@@ -53,7 +48,7 @@ export function errorGroupHandlers({ db }: Services): Handlers<typeof errorGroup
     return row;
   };
 
-  const withAnalysis = async (row: Selectable<ErrorGroupsTable>) =>
+  const withAnalysis = async (row: RowOf<'error_groups'>) =>
     toWire(row, (await analysesOf(db, [row.id])).get(row.id));
 
   return {

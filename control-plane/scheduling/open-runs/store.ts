@@ -1,13 +1,11 @@
 /** Runs in progress: queued jobs, and runs that agents report. */
-import type { Kysely, Selectable } from 'kysely';
 import { runSource } from '@monitor/shared/contract/check-trigger.ts';
 import type { OpenRunWire } from '@monitor/shared/contract/open-run.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { eachIdOf, eachOf, isOneOf, unindexed } from '../../db/expressions.ts';
 import { daysOf, isOfDays, runDayOf } from '../../db/run-days.ts';
-import type { Database } from '../../db/tables.ts';
-import type { JobsTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { reportedRuns, type ReportedRun } from '../open-runs.ts';
 import type { Services } from '../../core/services.ts';
 
@@ -27,7 +25,7 @@ const described = ({ id, name, type }: NamedCheck): Described => ({
 
 /** `reported` is what the agent that has the job says of its run. */
 function ofJob(
-  job: Selectable<JobsTable>,
+  job: RowOf<'jobs'>,
   check: NamedCheck,
   reported: ReportedRun | undefined,
   now: number,
@@ -65,7 +63,7 @@ function ofSlot(run: ReportedRun, check: NamedCheck): OpenRunWire {
 
 /** Those of reported runs that belong to a check of the account in their location, and have no FINAL yet. */
 async function believable(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   reported: readonly ReportedRun[],
 ): Promise<ReportedRun[]> {

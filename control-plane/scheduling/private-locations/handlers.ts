@@ -1,5 +1,4 @@
 /** Handlers of private locations. */
-import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import {
   maxKeysPerLocation,
@@ -7,7 +6,7 @@ import {
 } from '@monitor/shared/contract/private-location.ts';
 import { ApiError, invalidQuery, notFound, takenField } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { presentUrl } from '../../core/decide/hidden-values.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { revokeLocationKey, type LocationKeys, type NewKey } from '../../accounts/index.ts';
@@ -19,7 +18,7 @@ import type { Services } from '../../core/services.ts';
 import { givenKeysOf, noResultKeys, withResultKeys } from './result-keys.ts';
 import { keysOf, type LocationRow, toWire, usesOf } from './store.ts';
 
-async function refuseUsed(unit: Kysely<Database>, row: LocationRow): Promise<void> {
+async function refuseUsed(unit: Db, row: LocationRow): Promise<void> {
   const { checks, groups } = await usesOf(unit, row);
   if (groups > 0) {
     throw new ApiError(
@@ -35,7 +34,7 @@ async function refuseUsed(unit: Kysely<Database>, row: LocationRow): Promise<voi
   }
 }
 
-async function refuseFull(unit: Kysely<Database>, row: LocationRow): Promise<void> {
+async function refuseFull(unit: Db, row: LocationRow): Promise<void> {
   if ((await keysOf(unit, row)).length < maxKeysPerLocation) return;
   throw new ApiError(
     'CONFLICT',
@@ -53,7 +52,7 @@ type LocationFields = z.output<typeof privateLocationRoutes.createPrivateLocatio
 
 /** What is done with the keys of locations: a new one gets its first, those of a deleted one are gone. */
 export interface KeysOfLocations {
-  created?: (unit: Kysely<Database>, row: LocationRow) => Promise<void>;
+  created?: (unit: Db, row: LocationRow) => Promise<void>;
   forget(): void;
 }
 
@@ -152,7 +151,7 @@ export function privateLocationHandlers(
 
     createPrivateLocation: async ({ body }, { principal }) => {
       const made: NewKey[] = [];
-      const created = async (unit: Kysely<Database>, row: LocationRow) => {
+      const created = async (unit: Db, row: LocationRow) => {
         made.push(await keys.create(unit, row.account_id, row.slug_name, row.id));
       };
       const withKey = privateLocationsOf(services, { created, forget: () => undefined });

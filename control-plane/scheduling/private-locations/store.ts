@@ -1,17 +1,16 @@
 /** Private locations: rows ↔ wire. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { privateLocation } from '@monitor/shared/contract/private-location.ts';
 import { stampsOf, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { jsonListContains } from '../../db/expressions.ts';
 import { lockRows } from '../../db/lock.ts';
 import { ownRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { keyOfPlace } from '../serving-agents.ts';
 import { noStand, refusalToWire, standsOf } from '../location-stands.ts';
 import { resultKeysToWire } from './result-keys.ts';
 
-export type LocationRow = Selectable<Database['private_locations']>;
+export type LocationRow = RowOf<'private_locations'>;
 type Wire = z.input<typeof privateLocation>;
 
 /** The oldest agent version that supports the present protocol. */
@@ -19,7 +18,7 @@ const minAgentVersion = '7.0.2';
 
 /** The location, locked until the transaction ends: no check or group begins to use it. */
 export function lockLocation(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   id: string,
 ): Promise<LocationRow | undefined> {
@@ -30,7 +29,7 @@ export function lockLocation(
 
 /** True for a location with keys for results. */
 export async function encryptsResults(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, location }: { accountId: string; location: string },
 ): Promise<boolean> {
   const row = await db
@@ -45,7 +44,7 @@ export async function encryptsResults(
 
 /** Checks, and the number of groups, that use a location. */
 export async function usesOf(
-  db: Kysely<Database>,
+  db: Db,
   { account_id: accountId, slug_name: location }: LocationRow,
 ): Promise<{ checks: { is_trial: number }[]; groups: number }> {
   const checks = await db
@@ -70,7 +69,7 @@ type LocationOrAll = Pick<LocationRow, 'account_id'> &
   Partial<Pick<LocationRow, 'id' | 'slug_name'>>;
 
 /** The keys of a location, or of all of its account, oldest first. */
-export function keysOf(db: Kysely<Database>, { account_id: accountId, id }: LocationOrAll) {
+export function keysOf(db: Db, { account_id: accountId, id }: LocationOrAll) {
   return db
     .selectFrom('location_keys')
     .selectAll()
@@ -99,7 +98,7 @@ function byVersion(
  * the agents that serve a location now.
  */
 export async function toWire(
-  db: Kysely<Database>,
+  db: Db,
   rows: readonly LocationRow[],
   servingOf: (location: string) => ReadonlySet<string>,
   withVersions: boolean,

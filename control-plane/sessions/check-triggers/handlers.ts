@@ -1,13 +1,12 @@
 /** Triggers: created, read, deleted and called. */
 import { randomBytes } from 'node:crypto';
-import type { Kysely } from 'kysely';
 import {
   triggerRateLimit,
   type checkTriggerRoutes,
 } from '@monitor/shared/contract/check-trigger.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../../errors/api-error.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { deleteOwnRows, ownRows } from '../../db/own-rows.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { presentTriggerToken } from '../../core/decide/hidden-values.ts';
@@ -48,11 +47,7 @@ function toWire(row: TriggerRow, role: Role, secrets: SecretCipher) {
 }
 
 /** Throws 404 for a check or a group that the account does not have. */
-export async function requireOwner(
-  unit: Kysely<Database>,
-  accountId: string,
-  owner: Owner,
-): Promise<void> {
+export async function requireOwner(unit: Db, accountId: string, owner: Owner): Promise<void> {
   if ('checkId' in owner) return requireCheck(unit, accountId, owner.checkId);
   await unit
     .selectFrom('check_groups')

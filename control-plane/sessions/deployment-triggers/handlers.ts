@@ -1,6 +1,6 @@
 /** Deployment triggers: created, listed, deleted, and called by repositories. */
+import type { RowOf } from '../../db/tables.ts';
 import { randomBytes } from 'node:crypto';
-import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import {
   deploymentRateLimit,
@@ -19,9 +19,8 @@ import type { Handlers } from '../../http/handlers.ts';
 import { checkOfTrigger, checksOfTrigger } from '../call-trigger.ts';
 import { startSessions } from '../check-sessions.ts';
 import { requireOwner } from '../check-triggers/handlers.ts';
-import type { DeploymentTriggersTable } from '../tables.ts';
 
-type Row = Selectable<DeploymentTriggersTable>;
+type Row = RowOf<'deployment_triggers'>;
 type Wire = z.input<typeof deploymentTrigger>;
 type Settings = Pick<
   Wire,

@@ -1,8 +1,7 @@
 /** Lists of test sessions. */
-import type { Kysely } from 'kysely';
 import { containsIgnoringCase, eachIdOf, eachOf, isOneOf, textOfId } from '../../db/expressions.ts';
 import { ownRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { invalidQuery } from '../../errors/api-error.ts';
 import type { TestResultRow, TestSessionRow } from './store.ts';
 
@@ -23,7 +22,7 @@ export interface TestSessionFilter {
 
 /** The recorded sessions of an account, newest first, and the `nextId` of the next page. */
 export async function listTestSessions(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   filter: TestSessionFilter,
   { limit, nextId }: { limit: number; nextId?: string | undefined },
@@ -84,7 +83,7 @@ export async function listTestSessions(
 
 /** Names and outcomes of the results of these sessions. */
 export async function outcomesOfTestSessions(
-  db: Kysely<Database>,
+  db: Db,
   sessionIds: readonly string[],
 ): Promise<Pick<TestResultRow, 'session_id' | 'name' | 'outcome' | 'result_id'>[]> {
   if (sessionIds.length === 0) return [];
@@ -99,7 +98,7 @@ export async function outcomesOfTestSessions(
 
 /** The error groups of results, by the ids of these. */
 export async function errorGroupsOfResults(
-  db: Kysely<Database>,
+  db: Db,
   resultIds: readonly string[],
 ): Promise<ReadonlyMap<string, string[]>> {
   if (resultIds.length === 0) return new Map();

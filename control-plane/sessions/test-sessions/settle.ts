@@ -2,14 +2,13 @@
  * Ends results of test sessions. What agents sent is stored once, by the intake of results; a session only
  * copies how its runs ended. So a crash between the two loses nothing: the next request copies it.
  */
-import type { Kysely } from 'kysely';
 import type { TestOutcome } from '@monitor/shared/contract/test-session.ts';
 import { lockChecks } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import { fromFlag, toFlag } from '../../db/columns.ts';
 import { eachOf } from '../../db/expressions.ts';
 import { lockRows } from '../../db/lock.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { dropWaitingJobs } from '../../scheduling/index.ts';
 import {
   statesOfRuns,
@@ -65,7 +64,7 @@ function endingOf(row: TestResultRow, state: TestRunState, now: number): Ending 
   };
 }
 
-async function writeEnding(db: Kysely<Database>, id: string, ending: Ending): Promise<void> {
+async function writeEnding(db: Db, id: string, ending: Ending): Promise<void> {
   await db
     .updateTable('test_results')
     .set(ending)
@@ -76,7 +75,7 @@ async function writeEnding(db: Kysely<Database>, id: string, ending: Ending): Pr
 
 /** Ends a session whose results all have; the caller holds its lock. */
 export async function endIfComplete(
-  db: Kysely<Database>,
+  db: Db,
   session: Pick<TestSessionRow, 'id'>,
   now: number,
 ): Promise<boolean> {
@@ -97,7 +96,7 @@ export async function endIfComplete(
 }
 
 /** The row of a session that has not ended, locked. */
-export function lockOpen(db: Kysely<Database>, id: string): Promise<TestSessionRow | undefined> {
+export function lockOpen(db: Db, id: string): Promise<TestSessionRow | undefined> {
   return lockRows(
     db.selectFrom('test_sessions').selectAll().where('id', '=', id).where('stopped_at', 'is', null),
   ).executeTakeFirst();
@@ -109,7 +108,7 @@ export async function settleTestSession(
   session: TestSessionRow,
 ): Promise<string[]> {
   if (session.stopped_at !== null) return [];
-  const endingsOf = async (unit: Kysely<Database>) => {
+  const endingsOf = async (unit: Db) => {
     const open = await unit
       .selectFrom('test_results')
       .selectAll()

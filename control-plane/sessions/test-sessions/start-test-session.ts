@@ -2,7 +2,6 @@
  * Starts a test session: each job becomes a trial, a stored check that is in no list, and one run of it. So
  * everything that agents, results, files and secrets do is as for any other check.
  */
-import type { Kysely } from 'kysely';
 import { maxOpenTestSessions, maxTestJobs } from '@monitor/shared/contract/test-session.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { createCheck, type CheckRow, type Trial } from '../../checks/index.ts';
@@ -10,7 +9,7 @@ import { raiseNews } from '../../core/location-versions.ts';
 import type { Services } from '../../core/services.ts';
 import { toFlag } from '../../db/columns.ts';
 import { lockRows } from '../../db/lock.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import { ApiError } from '../../errors/api-error.ts';
 import { notifyAgents } from '../../scheduling/index.ts';
 import { startSessionsIn } from '../check-sessions.ts';
@@ -46,7 +45,7 @@ export interface StartedTestSession {
 }
 
 /** Throws 429 when too many sessions of the account have not ended. */
-export async function refuseManyOpen(db: Kysely<Database>, accountId: string): Promise<void> {
+export async function refuseManyOpen(db: Db, accountId: string): Promise<void> {
   const { open } = await db
     .selectFrom('test_sessions')
     .select((select) => select.fn.countAll<number>().as('open'))

@@ -1,29 +1,24 @@
 /** Test sessions: their rows, and how far their runs are. */
-import type { Kysely, Selectable } from 'kysely';
 import type { TestOutcome, TestSessionStatus } from '@monitor/shared/contract/test-session.ts';
 import { fromFlag } from '../../db/columns.ts';
 import { ownRows } from '../../db/own-rows.ts';
 import { eachNumberOf, eachOf, idIn, isOneOf } from '../../db/expressions.ts';
 import { dayAt, daysOf, isOfDays, runDayIn } from '../../db/run-days.ts';
-import type { Database } from '../../db/tables.ts';
-import type { TestResultsTable, TestSessionsTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 
-export type TestSessionRow = Selectable<TestSessionsTable>;
-export type TestResultRow = Selectable<TestResultsTable>;
-type StoredResult = Selectable<Database['check_results']>;
+export type TestSessionRow = RowOf<'test_sessions'>;
+export type TestResultRow = RowOf<'test_results'>;
+type StoredResult = RowOf<'check_results'>;
 
 export async function findTestSession(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   id: string,
 ): Promise<TestSessionRow | undefined> {
   return ownRows(db, 'test_sessions', accountId).where('id', '=', id).executeTakeFirst();
 }
 
-export async function resultsOfTestSession(
-  db: Kysely<Database>,
-  sessionId: string,
-): Promise<TestResultRow[]> {
+export async function resultsOfTestSession(db: Db, sessionId: string): Promise<TestResultRow[]> {
   return db
     .selectFrom('test_results')
     .selectAll()
@@ -33,7 +28,7 @@ export async function resultsOfTestSession(
 }
 
 export async function findTestResult(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   sessionId: string,
   id: string,
@@ -58,7 +53,7 @@ const waiting: TestRunState = { isCancelled: false, isBegun: false, final: null,
 
 /** How far the runs of these results are, by the ids of the runs. */
 export async function statesOfRuns(
-  db: Kysely<Database>,
+  db: Db,
   session: TestSessionRow,
   rows: readonly TestResultRow[],
 ): Promise<(row: TestResultRow) => TestRunState> {

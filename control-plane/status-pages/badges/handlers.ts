@@ -1,10 +1,9 @@
 /** Badges of checks and groups, for accounts that enabled them. */
-import type { Kysely } from 'kysely';
 import type { badgeRoutes } from '@monitor/shared/contract/badge.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { fromFlag, fromJson } from '../../db/columns.ts';
 import { ownRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { isKnown } from '../../results/index.ts';
 import type { Services } from '../../core/services.ts';
@@ -53,7 +52,7 @@ interface CheckState {
 }
 
 export function badgeHandlers({ readPool, db: primary }: Services): Handlers<typeof badgeRoutes> {
-  const hasBadges = async (db: Kysely<Database>, accountId: string): Promise<boolean> => {
+  const hasBadges = async (db: Db, accountId: string): Promise<boolean> => {
     const account = await db
       .selectFrom('accounts')
       .select('settings_json')
@@ -63,11 +62,7 @@ export function badgeHandlers({ readPool, db: primary }: Services): Handlers<typ
     return settings.badges === true;
   };
 
-  const stateOf = async (
-    db: Kysely<Database>,
-    accountId: string,
-    checkId: string,
-  ): Promise<CheckState> => {
+  const stateOf = async (db: Db, accountId: string, checkId: string): Promise<CheckState> => {
     const status = await ownRows(db, 'check_statuses', accountId)
       .where('check_id', '=', checkId)
       .executeTakeFirst();

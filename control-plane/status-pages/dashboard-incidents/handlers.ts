@@ -1,5 +1,4 @@
 /** Incidents of dashboards, and their updates. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type {
   dashboardIncident,
@@ -8,16 +7,15 @@ import type {
 import { invalidField, notFound } from '../../errors/api-error.ts';
 import { stampsOf, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
-import type { DashboardIncidentsTable, DashboardIncidentUpdatesTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { deleteIncidentUpdate, findIncidentUpdate } from '../../incidents/index.ts';
 import { entryHandlers, resourceOf } from '../../resources/index.ts';
 import { readInstant } from '../../core/instant.ts';
 import type { Services } from '../../core/services.ts';
 
-type IncidentRow = Selectable<DashboardIncidentsTable>;
-type UpdateRow = Selectable<DashboardIncidentUpdatesTable>;
+type IncidentRow = RowOf<'dashboard_incidents'>;
+type UpdateRow = RowOf<'dashboard_incident_updates'>;
 type Wire = z.input<typeof dashboardIncident>;
 type UpdateWire = Wire['incidentUpdates'][number];
 
@@ -64,14 +62,14 @@ type Fields = Omit<
   startedAt?: string;
 };
 
-const updatesOf = (unit: Kysely<Database>, { id, account_id }: IncidentRow) =>
+const updatesOf = (unit: Db, { id, account_id }: IncidentRow) =>
   ownRows(unit, 'dashboard_incident_updates', account_id)
     .where('incident_id', '=', id)
     .orderBy('seq', 'desc');
 
 const insertUpdate = (
   { clock, newId }: Services,
-  unit: Kysely<Database>,
+  unit: Db,
   { id, account_id }: IncidentRow,
   body: Pick<UpdateWire, 'status' | 'description'>,
 ) =>
@@ -117,7 +115,7 @@ export function dashboardIncidentHandlers(
 ): Handlers<typeof dashboardIncidentRoutes> {
   const { db, clock, commits } = services;
   const incidents = dashboardIncidentsOf(services);
-  const touch = (unit: Kysely<Database>, { id, account_id }: IncidentRow) =>
+  const touch = (unit: Db, { id, account_id }: IncidentRow) =>
     updateOwnRows(unit, 'dashboard_incidents', account_id)
       .set({ updated_at: clock.now() })
       .where('id', '=', id)

@@ -1,6 +1,5 @@
 /** Dashboards. */
 import { randomBytes, randomInt } from 'node:crypto';
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type {
   dashboard,
@@ -8,8 +7,7 @@ import type {
   dashboardRoutes,
 } from '@monitor/shared/contract/dashboard.ts';
 import { fromJson, stampsOf, toTimestamp } from '../../db/columns.ts';
-import type { Database } from '../../db/tables.ts';
-import type { DashboardsTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { mapRawKeys } from '../../core/decide/credentials.ts';
 import { seesLockedValues } from '../../core/decide/hidden-values.ts';
 import type { Handlers } from '../../http/handlers.ts';
@@ -18,7 +16,7 @@ import { refuseTakenAddresses } from '../../core/unique-addresses.ts';
 import type { SecretCipher } from '../../core/secret-cipher.ts';
 import type { Services } from '../../core/services.ts';
 
-type Row = Selectable<DashboardsTable>;
+type Row = RowOf<'dashboards'>;
 /** Older rows have neither. */
 type Address = 'customUrl' | 'customDomain';
 type StoredFields = Omit<DashboardFields, Address> & Partial<Pick<DashboardFields, Address>>;
@@ -67,7 +65,7 @@ function toColumns(fields: DashboardFields, accountId: string, secrets: SecretCi
 const columnOfType = { customUrl: 'custom_url', customDomain: 'custom_domain' } as const;
 
 function refuseTaken(
-  db: Kysely<Database>,
+  db: Db,
   address: Pick<Row, 'custom_url' | 'custom_domain'>,
   ownId: number | null,
 ): Promise<void> {

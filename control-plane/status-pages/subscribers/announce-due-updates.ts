@@ -3,11 +3,9 @@
  * batches; each batch is a transaction that also stores its progress. After a crash the next batch
  * continues, so that everybody gets one mail or request, and other writers wait only briefly.
  */
-import type { Kysely, Selectable } from 'kysely';
 import { jsonListContains } from '../../db/expressions.ts';
 import { lockRows } from '../../db/lock.ts';
-import type { Database } from '../../db/tables.ts';
-import type { StatusPagesTable, StatusPageSubscriptionsTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { type IncidentStatus, updateAnnouncement } from '../../incidents/index.ts';
 import { enqueueMessages, type Mail, type QueuedMessage } from '../../notifications/index.ts';
 import type { Services } from '../../core/services.ts';
@@ -23,10 +21,10 @@ import { incidentBody } from './subscriber-request.ts';
 /** About ten milliseconds of writing, so that results of agents do not wait longer. */
 const messagesPerBatch = 100;
 
-type Announcement = Selectable<Database['incident_announcements']>;
-type Page = Selectable<StatusPagesTable>;
+type Announcement = RowOf<'incident_announcements'>;
+type Page = RowOf<'status_pages'>;
 
-function dueAnnouncement(db: Kysely<Database>, now: number) {
+function dueAnnouncement(db: Db, now: number) {
   return db
     .selectFrom('incident_announcements')
     .selectAll()
@@ -37,7 +35,7 @@ function dueAnnouncement(db: Kysely<Database>, now: number) {
     .limit(1);
 }
 
-function getUpdate(db: Kysely<Database>, { account_id, incident_update_id }: Announcement) {
+function getUpdate(db: Db, { account_id, incident_update_id }: Announcement) {
   return db
     .selectFrom('incident_updates')
     .innerJoin('incidents', 'incidents.id', 'incident_updates.incident_id')
@@ -51,7 +49,7 @@ function getUpdate(db: Kysely<Database>, { account_id, incident_update_id }: Ann
 
 /** Pages that show a service of the incident, by id, with these services. */
 async function pagesShowing(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   incidentId: string,
 ): Promise<{ page: Page; shown: ChosenService[] }[]> {
@@ -81,11 +79,11 @@ async function pagesShowing(
  * gets nothing: they left out everything else on purpose, and hear again once one of theirs is back.
  */
 function nextSubscribers(
-  db: Kysely<Database>,
+  db: Db,
   { page, shown }: { page: Page; shown: readonly ChosenService[] },
   afterId: string,
   limit: number,
-): Promise<Pick<Selectable<StatusPageSubscriptionsTable>, 'id' | 'type' | 'address'>[]> {
+): Promise<Pick<RowOf<'status_page_subscriptions'>, 'id' | 'type' | 'address'>[]> {
   return db
     .selectFrom('status_page_subscriptions')
     .select(['id', 'type', 'address'])
@@ -119,14 +117,14 @@ export interface NotifiedPage {
 interface Recipient extends NotifiedPage {
   pageAddress: string;
   locale: Locale;
-  subscriber: Pick<Selectable<StatusPageSubscriptionsTable>, 'id' | 'type' | 'address'>;
+  subscriber: Pick<RowOf<'status_page_subscriptions'>, 'id' | 'type' | 'address'>;
   unsubscribeLink: string;
 }
 
 /** Adds the next mails and requests about something to the outbox; gives how far that has come. */
 export async function notifyNext(
   { clock, secrets, publicUrl }: Services,
-  db: Kysely<Database>,
+  db: Db,
   { accountId, updateId, reached }: { accountId: string; updateId: string; reached: Reached },
   pages: readonly NotifiedPage[],
   contentOf: (recipient: Recipient) => { mail: Mail } | { body: string },
@@ -172,7 +170,7 @@ export async function notifyNext(
 /** Adds the next mails and requests of an announcement to the outbox; gives their number. */
 async function announceBatch(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   announcement: Announcement,
 ): Promise<number> {
   const { account_id: accountId, incident_update_id: updateId } = announcement;
@@ -214,15 +212,10 @@ async function announceBatch(
 const pauseAfterFaultMs = 60_000;
 
 interface Announcements {
-  due: (db: Kysely<Database>) => Promise<{ accountId: string; updateId: string } | undefined>;
+  due: (db: Db) => Promise<{ accountId: string; updateId: string } | undefined>;
   /** One batch, in its transaction; null when another replica is at it, or it is gone. */
-  batch: (unit: Kysely<Database>) => Promise<number | null>;
-  postpone: (
-    unit: Kysely<Database>,
-    accountId: string,
-    updateId: string,
-    at: number,
-  ) => Promise<void>;
+  batch: (unit: Db) => Promise<number | null>;
+  postpone: (unit: Db, accountId: string, updateId: string, at: number) => Promise<void>;
 }
 
 /** Runs one batch of the longest due announcement. True when there may be more. */

@@ -1,8 +1,7 @@
 /** Notifies subscribers of maintenance: of its notices, and of updates that people write. */
-import type { Kysely } from 'kysely';
 import { lockRows } from '../../db/lock.ts';
 import { ownRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import type { Services } from '../../core/services.ts';
 import {
   noChange,
@@ -21,7 +20,7 @@ import { announceNext, notifyNext, type NotifiedPage } from './announce-due-upda
 import { maintenanceMail } from './incident-mail.ts';
 import { maintenanceBody } from './subscriber-request.ts';
 
-const dueUpdate = (db: Kysely<Database>, now: number) =>
+const dueUpdate = (db: Db, now: number) =>
   db
     .selectFrom('maintenance_updates')
     .selectAll()
@@ -33,10 +32,7 @@ const dueUpdate = (db: Kysely<Database>, now: number) =>
     .limit(1);
 
 /** The pages of an account by id, each with its services. */
-async function pagesWithServices(
-  db: Kysely<Database>,
-  accountId: string,
-): Promise<Map<string, NotifiedPage>> {
+async function pagesWithServices(db: Db, accountId: string): Promise<Map<string, NotifiedPage>> {
   const pages = await ownRows(db, 'status_pages', accountId).orderBy('id').execute();
   const services = await db
     .selectFrom('services')
@@ -58,7 +54,7 @@ async function pagesWithServices(
 
 /** The window that has an occurrence as it was published: one that was cancelled may be gone. */
 async function publishedWindow(
-  db: Kysely<Database>,
+  db: Db,
   { account_id: accountId, window_id: id, starts_at: start, kind, created_at: at }: UpdateRow,
 ): Promise<PlannedWindow | undefined> {
   const rows = await ownRows(db, 'maintenance_windows', accountId).where('id', '=', id).execute();
@@ -70,11 +66,7 @@ async function publishedWindow(
   return past.find((window) => window.id === id && isIt(window));
 }
 
-async function announceBatch(
-  services: Services,
-  db: Kysely<Database>,
-  update: UpdateRow,
-): Promise<number> {
+async function announceBatch(services: Services, db: Db, update: UpdateRow): Promise<number> {
   const { account_id: accountId, id: updateId, window_id: windowId, starts_at: start } = update;
   const window = await publishedWindow(db, update);
   const occurrence = window && occurrenceAt(window, start);

@@ -1,10 +1,8 @@
 /** Mails and requests that ask for confirmation (double opt-in). */
 import { randomBytes } from 'node:crypto';
-import type { Kysely, Selectable } from 'kysely';
 import { toFlag } from '../../db/columns.ts';
 import { updateOwnRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
-import type { StatusPagesTable, StatusPageSubscriptionsTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { addressCountMs, mayAskAgain, requestsKeptMs } from '../decide/subscription-limits.ts';
 import { sha256Hex } from '../../core/keys.ts';
 import { dropSubscriberMessages, enqueueMessages } from '../../notifications/index.ts';
@@ -22,9 +20,9 @@ export interface ChosenService {
 }
 
 export interface Asked {
-  page: Selectable<StatusPagesTable>;
+  page: RowOf<'status_pages'>;
   subscription: Pick<
-    Selectable<StatusPageSubscriptionsTable>,
+    RowOf<'status_page_subscriptions'>,
     'id' | 'type' | 'address' | 'status' | 'token_sent_at' | 'services_json'
   >;
   /** Services that it shall be limited to; none for all of them. */
@@ -40,7 +38,7 @@ export interface Asked {
  */
 export async function askToConfirm(
   services: Services,
-  db: Kysely<Database>,
+  db: Db,
   keys: SubscriberKeys,
   { page, subscription, services: chosen, visitorHash }: Asked,
 ): Promise<void> {

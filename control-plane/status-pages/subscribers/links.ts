@@ -1,9 +1,8 @@
 /** Links in mails to subscribers. */
-import type { Selectable } from 'kysely';
-import type { StatusPagesTable } from '../tables.ts';
+import type { RowOf } from '../../db/tables.ts';
 import { publicAddressOf } from '../decide/status-page-address.ts';
 
-type Page = Pick<Selectable<StatusPagesTable>, 'url' | 'custom_domain'>;
+type Page = Pick<RowOf<'status_pages'>, 'url' | 'custom_domain'>;
 
 export function addressOf(page: Page, publicUrl: string): string {
   return publicAddressOf({ url: page.url, customDomain: page.custom_domain }, publicUrl);

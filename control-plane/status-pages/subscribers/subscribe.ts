@@ -1,9 +1,8 @@
 /** Subscriptions by visitors and by owners of a page. */
-import type { Kysely, Selectable } from 'kysely';
 import { emailAddress } from '@monitor/shared/contract/status-page.ts';
 import { lockKeys, lockRows } from '../../db/lock.ts';
-import type { Database } from '../../db/tables.ts';
-import type { StatusPagesTable, StatusPageSubscriptionsTable } from '../tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
+import type { StatusPageSubscriptionsTable } from '../tables.ts';
 import {
   addressCountMs,
   hostMustWait,
@@ -39,7 +38,7 @@ function readAddress({ type, address }: SubscribeRequest): string | null {
 }
 
 /** True when no further webhook of the page may be confirmed. */
-export async function isFull(db: Kysely<Database>, pageId: string): Promise<boolean> {
+export async function isFull(db: Db, pageId: string): Promise<boolean> {
   const { count } = await db
     .selectFrom('status_page_subscriptions')
     .select((select) => select.fn.countAll<number>().as('count'))
@@ -51,7 +50,7 @@ export async function isFull(db: Kysely<Database>, pageId: string): Promise<bool
 }
 
 async function countRequests(
-  db: Kysely<Database>,
+  db: Db,
   column: 'status_page_id' | 'visitor_hash' | 'address_hash',
   value: string,
   since: number,
@@ -67,7 +66,7 @@ async function countRequests(
 }
 
 /** Whatever limits count requests: pages, visitors and addresses, the last two in the installation. */
-function lockLimits(db: Kysely<Database>, counted: readonly string[]): Promise<void> {
+function lockLimits(db: Db, counted: readonly string[]): Promise<void> {
   return lockKeys(
     db,
     counted.map((value) => `subscription requests of ${value}`),
@@ -133,9 +132,9 @@ interface NewSubscriptions {
 
 /** Gives the new subscriptions. */
 function insertSubscriptions(
-  db: Kysely<Database>,
+  db: Db,
   keys: SubscriberKeys,
-  page: Selectable<StatusPagesTable>,
+  page: RowOf<'status_pages'>,
   { type, addresses, status, now }: NewSubscriptions,
 ) {
   return db
@@ -165,8 +164,8 @@ function insertSubscriptions(
  */
 export async function subscribeAll(
   services: Services,
-  db: Kysely<Database>,
-  page: Selectable<StatusPagesTable>,
+  db: Db,
+  page: RowOf<'status_pages'>,
   { addresses, autoVerify }: { addresses: readonly string[]; autoVerify: boolean },
 ): Promise<number> {
   const keys = new SubscriberKeys(services.secrets);

@@ -1,8 +1,6 @@
 /** Ends subscriptions: pending mails are deleted, and the address too. */
-import type { Kysely, Selectable } from 'kysely';
-import type { Database } from '../../db/tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { deleteOwnRows } from '../../db/own-rows.ts';
-import type { StatusPagesTable } from '../tables.ts';
 import type { Services } from '../../core/services.ts';
 import { dropSubscriberMessages } from '../../notifications/index.ts';
 import { SubscriberKeys } from './subscriber-keys.ts';
@@ -15,7 +13,7 @@ interface Ended {
 
 /** False for an unknown subscription. */
 export async function endSubscription(
-  db: Kysely<Database>,
+  db: Db,
   { accountId, pageId, subscriptionId }: Ended,
 ): Promise<boolean> {
   const { numDeletedRows } = await deleteOwnRows(db, 'status_page_subscriptions', accountId)
@@ -34,7 +32,7 @@ export async function endSubscription(
 export async function unsubscribe(
   services: Services,
   token: string,
-): Promise<{ page: Selectable<StatusPagesTable> } | null> {
+): Promise<{ page: RowOf<'status_pages'> } | null> {
   const read = new SubscriberKeys(services.secrets).readUnsubscribeToken(token);
   if (read === null) return null;
   return services.commits.run(async (db) => {

@@ -1,6 +1,5 @@
+import type { RowOf } from '../../db/tables.ts';
 import { randomBytes } from 'node:crypto';
-import type { Selectable } from 'kysely';
-import type { StatusPagesTable } from '../tables.ts';
 import { isTokenValid } from '../decide/subscription-limits.ts';
 import { sha256Hex } from '../../core/keys.ts';
 import { fromJson } from '../../db/columns.ts';
@@ -10,7 +9,7 @@ import type { Services } from '../../core/services.ts';
 import { isFull } from './subscribe.ts';
 
 interface Confirmed {
-  page: Selectable<StatusPagesTable>;
+  page: RowOf<'status_pages'>;
   address: string;
   /** The page takes no more webhooks: it is not confirmed. */
   isRefused: boolean;
