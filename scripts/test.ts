@@ -3,7 +3,7 @@
  * files, several to a process (see `tests/plan.ts`) or only those that share one or need their own: first
  * each that burns every processor, then so many at once that compute, and half as many that wait; tests that
  * start a control plane in their process run on SQLite and once more on PostgreSQL, or on one of them. Says
- * how far it is, and names the slowest files. Ends with 1 when a test failed. One file alone:
+ * how far it is, and names the files that took the most time and CPU. Ends with 1 when a test failed. One file alone:
  * `node --test <file>`, on PostgreSQL with `TEST_DATABASE=postgres`.
  */
 import { spawn } from 'node:child_process';

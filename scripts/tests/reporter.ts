@@ -1,6 +1,7 @@
 /** A reporter of node:test that writes one JSON line per finished test, for the process that started it. */
 import { inspect } from 'node:util';
 import type { TestEvent } from 'node:test/reporters';
+import { endedCpuMs, ownCpuMs } from '../bench/measure.ts';
 
 /** One line of the report. */
 export type ReportLine =
@@ -13,6 +14,8 @@ export type ReportLine =
       /** 0 for a test that no other test contains. */
       nesting: number;
       tookMs: number;
+      /** CPU of the process and of its children that have ended, since the test before. */
+      cpuMs: number;
       outcome: 'passed' | 'failed' | 'skipped';
       /** Why it was skipped, or what it failed with. Empty where a test inside it failed. */
       reason: string;
@@ -21,6 +24,14 @@ export type ReportLine =
 function reasonOf(error: Error & { failureType?: string }): string {
   if (error.failureType === 'subtestsFailed') return '';
   return inspect(error.cause ?? error, { depth: 6 });
+}
+
+let readCpuMs = 0;
+
+function cpuSinceLastTest(): number {
+  const before = readCpuMs;
+  readCpuMs = ownCpuMs() + endedCpuMs();
+  return readCpuMs - before;
 }
 
 function lineOf(event: TestEvent): ReportLine | undefined {
@@ -34,6 +45,7 @@ function lineOf(event: TestEvent): ReportLine | undefined {
   const isSkipped = skip !== undefined && skip !== false;
   return {
     ...{ kind: 'test', file, line, name, nesting, tookMs: details.duration_ms },
+    cpuMs: cpuSinceLastTest(),
     outcome: event.type === 'test:fail' ? 'failed' : isSkipped ? 'skipped' : 'passed',
     reason: 'error' in details ? reasonOf(details.error) : typeof skip === 'string' ? skip : '',
   };

@@ -10,6 +10,7 @@ export interface FileResult {
   /** Of the long tier, not run. */
   left: number;
   tookMs: number;
+  cpuMs: number;
   failures: { name: string; place: string; reason: string }[];
   skips: string[];
   notes: string[];
@@ -23,7 +24,7 @@ export function resultsOf(files: readonly string[], lines: readonly ReportLine[]
   const results = new Map<string, FileResult>(
     files.map((file) => [
       file,
-      { file, tests: 0, left: 0, tookMs: 0, failures: [], skips: [], notes: [] },
+      { file, tests: 0, left: 0, tookMs: 0, cpuMs: 0, failures: [], skips: [], notes: [] },
     ]),
   );
   let current = results.get(files[0] ?? '');
@@ -34,7 +35,8 @@ export function resultsOf(files: readonly string[], lines: readonly ReportLine[]
       current.notes.push(line.text);
       continue;
     }
-    const { name, nesting, outcome, reason, tookMs } = line;
+    const { name, nesting, outcome, reason, tookMs, cpuMs } = line;
+    current.cpuMs += cpuMs;
     if (nesting === 0) current.tookMs += tookMs;
     if (outcome === 'skipped' && reason === longTier) {
       current.left += 1;
@@ -61,11 +63,11 @@ const shownLines = 6;
 
 /** The line of a file that ended, and what its tests said. */
 export function describeFile(result: FileResult): string {
-  const { file, tests, left, tookMs, failures, skips, notes } = result;
+  const { file, tests, left, tookMs, cpuMs, failures, skips, notes } = result;
   const mark = failures.length > 0 ? '✖' : '✔';
   const more = left === 0 ? '' : `, ${left} more in the long tier`;
   return [
-    `${mark} ${file}  ${tests} tests, ${seconds(tookMs)}${more}`,
+    `${mark} ${file}  ${tests} tests, ${seconds(tookMs)}, ${seconds(cpuMs)} of CPU${more}`,
     ...skips.map((skip) => `    skipped: ${skip}`),
     ...notes.map((note) => `    ${note}`),
     ...failures.flatMap(({ name, reason }) => [
@@ -75,10 +77,17 @@ export function describeFile(result: FileResult): string {
   ].join('\n');
 }
 
-/** The end of a run: every failure in full, the slowest files, and the counts. */
+/** The ten files with the largest figure. */
+function most(results: readonly FileResult[], figure: 'tookMs' | 'cpuMs'): string[] {
+  return [...results]
+    .sort((one, other) => other[figure] - one[figure])
+    .slice(0, 10)
+    .map((each) => `${seconds(each[figure]).padStart(9)}  ${each.file}`);
+}
+
+/** The end of a run: every failure in full, the files that took the most time and CPU, and the counts. */
 export function describeRun(results: readonly FileResult[], tookMs: number): string {
   const failures = results.flatMap((result) => result.failures);
-  const slowest = [...results].sort((one, other) => other.tookMs - one.tookMs).slice(0, 10);
   const count = (of: (result: FileResult) => number): number =>
     results.reduce((sum, result) => sum + of(result), 0);
   const left = count((result) => result.left);
@@ -87,7 +96,9 @@ export function describeRun(results: readonly FileResult[], tookMs: number): str
       ({ name, place, reason }) => `\n✖ ${name}\n  ${place}\n  ${reason.replaceAll('\n', '\n  ')}`,
     ),
     '\nThe slowest files:',
-    ...slowest.map((each) => `${seconds(each.tookMs).padStart(9)}  ${each.file}`),
+    ...most(results, 'tookMs'),
+    '\nThe files that used the most CPU:',
+    ...most(results, 'cpuMs'),
     `\n${results.length} files, ${count(({ tests }) => tests)} tests, ${failures.length} failed, ` +
       `${count(({ skips }) => skips.length)} skipped, in ${seconds(tookMs)}`,
     ...(left === 0

@@ -21,7 +21,7 @@ function run(files: Record<string, string>): { code: number | null; out: string 
   return { code: status, out: stdout };
 }
 
-test('a run in which all passes ends with 0, counts, and names skips and the slowest files', () => {
+test('a run in which all passes ends with 0, counts, and names skips and the files that took the most time and CPU', () => {
   const { code, out } = run({
     'a.test.ts': "test('one', () => {}); test('two', { skip: 'no browser here' }, () => {});",
     'b.test.ts': "test('three', (t) => t.diagnostic('seed 7'));",
@@ -32,7 +32,7 @@ test('a run in which all passes ends with 0, counts, and names skips and the slo
   assert.match(out, /2\/2 ✔ .*b\.test\.ts {2}1 tests.*\n {4}seed 7/);
   assert.match(
     out,
-    /The slowest files:\n.*test\.ts\n.*test\.ts\n\n2 files, 3 tests, 0 failed, 1 skipped/,
+    /The slowest files:\n.*test\.ts\n.*test\.ts\n\nThe files that used the most CPU:\n.*test\.ts\n.*test\.ts\n\n2 files, 3 tests, 0 failed, 1 skipped/,
   );
 });
 
@@ -42,7 +42,10 @@ test('tests of the long tier are counted, and nothing is missing for want of the
       "test('one', () => {}); test('two', { skip: 'long tier: TEST_LONG=1' }, () => {});",
   });
   assert.equal(code, 0, out);
-  assert.match(out, /1\/1 ✔ .*a\.test\.ts {2}1 tests, [\d.]+ s, 1 more in the long tier\n/);
+  assert.match(
+    out,
+    /1\/1 ✔ .*a\.test\.ts {2}1 tests, [\d.]+ s, [\d.]+ s of CPU, 1 more in the long tier\n/,
+  );
   assert.match(out, /1 tests, 0 failed, 0 skipped.*\n1 tests of the long tier were not run/);
 });
 
