@@ -116,8 +116,9 @@ export class SourceApi {
         await waitFor(1000 * 2 ** failures, error.message, null, error);
         continue;
       }
-      this.#noteClock(answer, (asked + now()) / 2);
       const { status } = answer;
+      // What refuses may be something before the API, with a clock of its own.
+      if (status === 200 || status === 404) this.#noteClock(answer, (asked + now()) / 2);
       const advised = retryAfterMs(answer.headers['retry-after'], now());
       if (status === 429 && waits < mostWaits) {
         waits += 1;

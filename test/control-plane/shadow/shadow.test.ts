@@ -1,10 +1,14 @@
-// SQLite only: on PostgreSQL the first test did not end within four minutes; why is not known yet.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import type { ShadowDifference, ShadowState } from '@monitor/shared/contract/shadow.ts';
+import { setImmediate } from 'node:timers/promises';
+import { addressRule } from '../../../control-plane/notifications/allowed-addresses.ts';
+import { openOutgoing } from '../../../control-plane/notifications/outgoing.ts';
+import type { Send } from '../../../control-plane/notifications/index.ts';
+import { compareChecks } from '../../../control-plane/shadow/index.ts';
 import {
   passTime,
   startTestControlPlane,
@@ -27,7 +31,9 @@ const hours = 12;
 
 interface World {
   cp: TestControlPlane;
+  /** That of both sides. The timers of the control plane have another one, which stands still. */
   clock: TestClock;
+  send: Send;
   url: string;
   /** By the id of the check there: when it fails there, in minutes. */
   down: Map<string, { there: [number, number][]; here: [number, number][] }>;
@@ -42,10 +48,7 @@ const isWithin = (spans: readonly [number, number][], at: number) =>
   spans.some(([from, to]) => at >= from && at < to);
 
 /** Two installations: theirs runs each 10 minutes at another second than ours, which runs each 5. */
-async function twoSides(
-  stack: AsyncDisposableStack,
-  settings: Record<string, string> = {},
-): Promise<World> {
+async function twoSides(stack: AsyncDisposableStack): Promise<World> {
   const clock = new TestClock(start);
   const down: World['down'] = new Map();
   const answers: ReceiverAnswer[] = [];
@@ -53,7 +56,7 @@ async function twoSides(
   const world = {
     ...{ clock, down, answers, authorizations, responseTime: () => 123.4 },
     always: () => undefined,
-  } as Omit<World, 'cp' | 'url'>;
+  } as Omit<World, 'cp' | 'url' | 'send'>;
   const other = stack.use(
     await httpReceiver(({ path, query, headers }) => {
       const given = answers.shift() ?? world.always(path);
@@ -87,16 +90,19 @@ async function twoSides(
     }),
   );
   const cp = stack.use(
-    await startTestControlPlane({
-      ...{ clock, requestsPerMinute: 0 },
-      settings: { OUTGOING_ALLOWED_NETWORKS: '127.0.0.0/8', ...settings },
-    }),
+    await startTestControlPlane({ clock: new TestClock(start), requestsPerMinute: 0 }),
   );
-  return Object.assign(world, { cp, url: other.url });
+  const rule = addressRule('127.0.0.0/8');
+  const outgoing = openOutgoing({ customer: rule, visitor: rule, timeoutMs: 30_000 });
+  const { customer: send } = stack.use(outgoing);
+  return Object.assign(world, { cp, send, url: other.url });
 }
 
-/** Imported checks, with results of this side until the end. */
-async function imported({ cp, down }: World, ids: readonly string[]): Promise<Map<string, string>> {
+/** Checks as an import makes them, and results of ours until the end. */
+async function imported(
+  { cp, down }: Pick<World, 'cp' | 'down'>,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
   const resources = ids.map((id, index) =>
     resource('check', `check-${id}`, {
       ...{ checkType: 'URL', name: `Shop ${index}`, frequency: 5, activated: false },
@@ -139,19 +145,40 @@ const stateOf = async (cp: TestControlPlane): Promise<ShadowState> =>
 
 const body = (url: string, more: object = {}) => ({ baseUrl: url, apiKey: key, ...more });
 
-/** Lets time pass until all results are compared. */
-async function untilCompared({ cp, clock }: World, until: number): Promise<ShadowState> {
-  let state = await stateOf(cp);
-  await eventually(
-    async () => {
-      await passTime(clock, 2 * minute, minute);
-      state = await stateOf(cp);
-      return state.problem !== null || Date.parse(state.readUntil ?? '') >= until;
-    },
-    () => `compared until ${state.readUntil}`,
-  );
+/** One turn. Its time passes in its pauses alone. */
+async function turn({ cp, clock, send }: World): Promise<void> {
+  const services = { ...cp.controlPlane.services, clock };
+  let isOver = false;
+  const stopping = new AbortController().signal;
+  const made = compareChecks(services, send, stopping, 1_000 * hours * 60 * minute).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await setImmediate();
+    if (clock.pending > 0) clock.advance(1_000);
+  }
+  await made;
+}
+
+const mostTurns = 1_000;
+
+/** A turn each minute, until it is so. */
+async function turnsUntil(world: World, isSo: (state: ShadowState) => boolean | Promise<boolean>) {
+  let state = await stateOf(world.cp);
+  for (let turns = 0; !(await isSo(state)); turns += 1) {
+    assert.ok(turns < mostTurns, JSON.stringify(state));
+    world.clock.advance(minute);
+    await turn(world);
+    state = await stateOf(world.cp);
+  }
   return state;
 }
+
+const untilCompared = (world: World, until: number): Promise<ShadowState> =>
+  turnsUntil(
+    world,
+    ({ problem, readUntil }) => problem !== null || Date.parse(readUntil ?? '') >= until,
+  );
 
 test('20 of 20 seeded differences are listed with the evidence of both, and agreement is not', async () => {
   await using stack = new AsyncDisposableStack();
@@ -282,16 +309,49 @@ for (const [what, answer, said] of [
     const { problem } = await untilCompared(world, Infinity);
     assert.match(problem ?? '', said);
     world.always = () => undefined;
-    await eventually(
-      async () => {
-        await passTime(clock, 2 * minute, minute);
-        return (await stateOf(cp)).problem === null;
-      },
-      () => 'it is read again',
-    );
+    await turnsUntil(world, (state) => state.problem === null);
     assert.equal((await untilCompared(world, start + 2 * 60 * minute)).problem, null);
   });
 }
+
+test('a check that is refused keeps no other from being compared, and is tried again', async () => {
+  await using stack = new AsyncDisposableStack();
+  const world = await twoSides(stack);
+  const { cp, clock, down, url } = world;
+  const [id, bad, gone] = [randomUUID(), randomUUID(), randomUUID()];
+  down.set(id, { there: [], here: [] });
+  const made = await imported(world, [bad, id, gone]);
+  const refused: ReceiverAnswer = { status: 403, body: '{"message":"no"}' };
+  world.always = (path) => (path.endsWith(bad) ? refused : undefined);
+  await cp.api('PUT', '/v1/shadow', body(url));
+  clock.advance(4 * 60 * minute);
+  const readOf = async () => {
+    const { db } = cp.controlPlane.services;
+    const rows = await db.selectFrom('shadow_checks').selectAll().execute();
+    return new Map(rows.map((row) => [row.check_id, row]));
+  };
+  const isRead = (which: string) => async () =>
+    ((await readOf()).get(made.get(which) ?? '')?.compared ?? 0) > 20;
+  await turnsUntil(world, isRead(id));
+  const state = await stateOf(cp);
+  assert.equal(state.problem, null);
+  const reasons = state.notCompared.map(({ name, why }) => `${name}: ${why}`).sort();
+  assert.match(
+    reasons.join('\n'),
+    /Shop 0: could not read .*status 403, the API key may not, no\n/,
+  );
+  assert.match(reasons.join('\n'), /Shop 2: the other side does not have it any more$/);
+  // Nothing is said to be compared up to a time before which one check was not.
+  assert.equal(state.readUntil, state.startedAt);
+  world.always = () => undefined;
+  down.set(bad, { there: [], here: [] });
+  await turnsUntil(world, isRead(bad));
+  // A correction counts at once.
+  down.set(gone, { there: [], here: [] });
+  await cp.api('PUT', '/v1/shadow', body(url));
+  await turnsUntil(world, isRead(gone));
+  assert.deepEqual((await stateOf(cp)).notCompared.length, 1);
+});
 
 test('errors of our agents are no verdicts, and odd numbers of theirs are left out', async () => {
   await using stack = new AsyncDisposableStack();
@@ -339,17 +399,29 @@ test('show --check fails where nothing is compared, and says so', async () => {
 });
 
 test('an address inside of the network is refused, and so is a key that is none', async () => {
-  await using stack = new AsyncDisposableStack();
-  const world = await twoSides(stack, { OUTGOING_ALLOWED_NETWORKS: '' });
-  const { cp, clock, down, url } = world;
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock, requestsPerMinute: 0 });
+  let requests = 0;
+  await using other = await httpReceiver(() => {
+    requests += 1;
+    return closed;
+  });
   const id = randomUUID();
-  down.set(id, { there: [], here: [] });
-  await imported(world, [id]);
-  const two = await cp.api('PUT', '/v1/shadow', body(url, { apiKey: 'two words' }));
+  await imported({ cp, down: new Map([[id, { there: [], here: [] }]]) }, [id]);
+  const two = await cp.api('PUT', '/v1/shadow', body(other.url, { apiKey: 'two words' }));
   assert.equal(two.status, 400);
-  assert.equal((await cp.api('PUT', '/v1/shadow', body(url))).status, 200);
+  assert.equal((await cp.api('PUT', '/v1/shadow', body(other.url))).status, 200);
   clock.advance(4 * 60 * minute);
-  const { problem } = await untilCompared(world, Infinity);
+  let problem: string | null = null;
+  await eventually(
+    async () => {
+      // In longer steps a replica's lease ends before it is renewed.
+      await passTime(clock, minute);
+      ({ problem } = await stateOf(cp));
+      return problem !== null;
+    },
+    () => 'its timer reads the other side',
+  );
   assert.match(problem ?? '', /is not at a public address/);
-  assert.equal(world.authorizations.size, 0);
+  assert.equal(requests, 0);
 });
