@@ -3,46 +3,40 @@ import type { Generated } from 'kysely';
 
 declare module '../db/tables.ts' {
   interface Database {
-    roll_ups: RollUpsTable;
-    roll_up_progress: RollUpProgressTable;
-    roll_up_days: RollUpDaysTable;
+    /** Results of a check that began in the same hour (or day) of UTC and share the other columns. */
+    roll_ups: {
+      id: Generated<number>;
+      account_id: string;
+      check_id: string;
+      /** 1 or 24. */
+      hours: number;
+      starts_at: number;
+      location: string;
+      /** Status code, page number, or empty; see `analytics/decide/roll-ups/cell.ts`. */
+      part: string;
+      outcome: string;
+      finals: number;
+      failures: number;
+      degraded: number;
+      retries: number;
+      /** Start of the first and of the last result of the row. */
+      first_at: number;
+      last_at: number;
+      /** Distributions of the metrics; see `analytics/decide/roll-ups/packing.ts`. */
+      metrics: Buffer;
+    };
+    /** A single row. */
+    roll_up_progress: {
+      id: 1;
+      /** All single results since this instant are still stored. */
+      raw_from: number;
+    };
+    /** Days of checks whose hours are to be summed up into one row per cell. */
+    roll_up_days: {
+      account_id: string;
+      check_id: string;
+      starts_at: number;
+      due_at: number;
+    };
   }
-}
-
-/** Results of a check that began in the same hour (or day) of UTC and share the other columns. */
-export interface RollUpsTable {
-  id: Generated<number>;
-  account_id: string;
-  check_id: string;
-  /** 1 or 24. */
-  hours: number;
-  starts_at: number;
-  location: string;
-  /** Status code, page number, or empty; see `analytics/decide/roll-ups/cell.ts`. */
-  part: string;
-  outcome: string;
-  finals: number;
-  failures: number;
-  degraded: number;
-  retries: number;
-  /** Start of the first and of the last result of the row. */
-  first_at: number;
-  last_at: number;
-  /** Distributions of the metrics; see `analytics/decide/roll-ups/packing.ts`. */
-  metrics: Buffer;
-}
-
-/** A single row. */
-export interface RollUpProgressTable {
-  id: 1;
-  /** All single results since this instant are still stored. */
-  raw_from: number;
-}
-
-/** Days of checks whose hours are to be summed up into one row per cell. */
-export interface RollUpDaysTable {
-  account_id: string;
-  check_id: string;
-  starts_at: number;
-  due_at: number;
 }

@@ -6,8 +6,7 @@ import type { KeyHolder } from '../http/authenticate.ts';
 import type { Commits } from '../db/after-commit.ts';
 import { databaseFailure } from '../db/failure.ts';
 import { prepareInserts } from '../db/insert-many.ts';
-import type { Db } from '../db/tables.ts';
-import type { AuditLogTable } from './tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { changesOf } from './decide/changes.ts';
 
 const maxNameLength = 300;
@@ -33,7 +32,7 @@ export interface AuditRecord {
   actor: AuditActor;
   address: string | null;
   operation: string;
-  outcome: AuditLogTable['outcome'];
+  outcome: RowOf<'audit_log'>['outcome'];
   resource?: { type: string; id: string | null } | undefined;
   before?: Readonly<Record<string, unknown>> | null;
   after?: Readonly<Record<string, unknown>> | null;

@@ -5,14 +5,12 @@
  */
 import type { Kysely, Selectable } from 'kysely';
 
-/** Single facts about the installation, by name. */
-export interface InstallationTable {
-  name: string;
-  value: string;
-}
-
 export interface Database {
-  installation: InstallationTable;
+  /** Single facts about the installation, by name. */
+  installation: {
+    name: string;
+    value: string;
+  };
 }
 
 /** The database, or a transaction. */

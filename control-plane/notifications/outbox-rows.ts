@@ -5,10 +5,9 @@ import { updateOwnRows } from '../db/own-rows.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
 import { eachNumberOf, eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
-import type { Db, RowOf } from '../db/tables.ts';
+import type { Database, Db, RowOf } from '../db/tables.ts';
 import { type GapConsumer, shiftOf } from '../reception/index.ts';
 import { lockOrderingKeys, moveUp } from './outbox-heads.ts';
-import type { AlertNotificationsTable } from './tables.ts';
 
 export type OutboxRow = RowOf<'outbox'>;
 
@@ -205,7 +204,7 @@ async function updateRecords(
   db: Db,
   accountId: string,
   id: string,
-  changes: Updateable<AlertNotificationsTable>,
+  changes: Updateable<Database['alert_notifications']>,
 ): Promise<void> {
   await updateOwnRows(db, 'alert_notifications', accountId)
     .set(changes)

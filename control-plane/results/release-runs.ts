@@ -11,10 +11,9 @@ import { engineOf } from '../db/engine.ts';
 import { eachNumberOf, isOneOf } from '../db/expressions.ts';
 import { rowsOf } from '../db/rows.ts';
 import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
-import type { Db, RowOf } from '../db/tables.ts';
+import type { Database, Db, RowOf } from '../db/tables.ts';
 import type { Gap } from '../reception/index.ts';
 import { earlyMs } from './decide/admission.ts';
-import type { CheckResultsTable } from './tables.ts';
 
 const runsAtOnce = 500;
 
@@ -24,7 +23,7 @@ export const measurementColumns = [
   'has_failures',
   'has_errors',
 ] as const;
-export type Measurement = Pick<CheckResultsTable, (typeof measurementColumns)[number]>;
+export type Measurement = Pick<Database['check_results'], (typeof measurementColumns)[number]>;
 
 /** What tells two measurements of one slot apart; their starts alone are equal now and then. */
 export const textOfMeasurement = (of: Measurement): string =>

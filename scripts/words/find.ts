@@ -76,6 +76,10 @@ function inSource(file: string, source: string): Finding[] {
       ts.isTemplateHead(node) ||
       ts.isTemplateMiddleOrTemplateTail(node) ||
       ts.isJsxText(node);
+    // Tables and columns are members of an interface that another file exports.
+    if (ts.isPropertySignature(node) && file.endsWith('/tables.ts')) {
+      findings.push(...inName(node.name.getText(), at(node)));
+    }
     // Keys and values of one word are names of fields, columns and metrics.
     if (isText && node.text.includes(' ')) findings.push(...inText(node.text, at(node)));
     ts.forEachChild(node, visit);

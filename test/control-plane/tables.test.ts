@@ -24,8 +24,11 @@ const exceptions: Readonly<Record<string, string>> = {
 function declaredTables(): Map<string, string> {
   const owners = new Map<string, string>();
   for (const path of sources.filter((each) => each.endsWith('/tables.ts'))) {
-    const [, body = ''] = /interface Database \{\n([^}]*)\}/.exec(readFileSync(path, 'utf8')) ?? [];
-    for (const [, table = ''] of body.matchAll(/^ +(\w+): \w+;/gm)) {
+    const [, body = '', indent = ''] =
+      /interface Database \{\n(( +).*?)\n(?: {2})?\}\n/s.exec(readFileSync(path, 'utf8')) ?? [];
+    for (const [, table = ''] of body.matchAll(
+      new RegExp(`^${indent}(\\w+): (?:\\{|\\w+;)$`, 'gm'),
+    )) {
       assert.equal(owners.get(table), undefined, `${table} is declared twice`);
       owners.set(table, moduleOf(path));
     }

@@ -2,7 +2,7 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { ApiError } from '../../errors/api-error.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
-import type { PrivateLocationsTable } from '../tables.ts';
+import type { RowOf } from '../../db/tables.ts';
 
 interface GivenKey {
   name: string;
@@ -14,7 +14,7 @@ interface StoredResultKey extends GivenKey {
   created_at: number;
 }
 
-type StoredKeys = Pick<PrivateLocationsTable, 'result_keys_json' | 'encrypted_since'>;
+type StoredKeys = Pick<RowOf<'private_locations'>, 'result_keys_json' | 'encrypted_since'>;
 
 const pointOf = (publicKey: string): Buffer => Buffer.from(publicKey.slice(4), 'base64url');
 

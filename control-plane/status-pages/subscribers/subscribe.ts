@@ -2,7 +2,6 @@
 import { emailAddress } from '@monitor/shared/contract/status-page.ts';
 import { lockKeys, lockRows } from '../../db/lock.ts';
 import type { Db, RowOf } from '../../db/tables.ts';
-import type { StatusPageSubscriptionsTable } from '../tables.ts';
 import {
   addressCountMs,
   hostMustWait,
@@ -24,7 +23,7 @@ export type SubscribeOutcome = 'SENT' | 'INVALID_ADDRESS' | 'TOO_MANY' | 'FULL';
 
 export interface SubscribeRequest {
   pageId: string;
-  type: StatusPageSubscriptionsTable['type'];
+  type: RowOf<'status_page_subscriptions'>['type'];
   address: string;
   /** Services of the page that the visitor chose; none for all of them. */
   services: readonly ChosenService[];
@@ -124,7 +123,7 @@ export async function subscribe(
 }
 
 interface NewSubscriptions {
-  type: StatusPageSubscriptionsTable['type'];
+  type: RowOf<'status_page_subscriptions'>['type'];
   addresses: readonly string[];
   status: 'PENDING' | 'VERIFIED';
   now: number;
