@@ -4,427 +4,117 @@
  */
 import type { Runtime } from './runtime.ts';
 
-export const runtimes: readonly Runtime[] = [
-  {
-    name: '2026.04',
-    multiStepSupport: true,
-    nodeJsVersion: 'v24.13.1',
-    stage: 'CURRENT',
-    description: 'Playwright 1.58.2 on Node.js 24.13.1',
-    dependencies: {
-      '@axe-core/playwright': '4.11.1',
-      '@azure/identity': '4.13.0',
-      '@azure/keyvault-secrets': '4.10.0',
-      '@clerk/testing': '1.14.2',
-      '@faker-js/faker': '10.3.0',
-      '@google-cloud/local-auth': '3.0.1',
-      '@kubernetes/client-node': '1.4.0',
-      '@opentelemetry/api': '1.9.0',
-      '@opentelemetry/exporter-metrics-otlp-grpc': '0.212.0',
-      '@opentelemetry/sdk-metrics': '2.5.1',
-      '@opentelemetry/sdk-trace-base': '2.5.1',
-      '@playwright/test': '1.58.2',
-      '@t3-oss/env-nextjs': '0.7.3',
-      '@xmldom/xmldom': '0.9.8',
-      aws4: '1.13.2',
-      axios: '1.13.5',
-      'axios-cookiejar-support': '5.0.5',
-      'crypto-js': '4.2.0',
-      'csv-parse': '6.1.0',
-      'date-fns': '4.1.0',
-      'date-fns-tz': '3.2.0',
-      dotenv: '17.3.1',
-      ethers: '6.16.0',
-      expect: '30.2.0',
-      'form-data': '4.0.5',
-      gaxios: '7.1.3',
-      'gmail-api-parse-message-ts': '2.2.33',
-      'google-auth-library': '10.6.1',
-      googleapis: '171.4.0',
-      graphql: '16.13.0',
-      'graphql-tag': '2.12.6',
-      http: '24.13.1',
-      https: '24.13.1',
-      imapflow: '1.2.10',
-      jose: '6.1.3',
-      jsonwebtoken: '9.0.3',
-      lodash: '4.17.23',
-      long: '5.3.2',
-      mailosaur: '11.0.2',
-      moment: '2.30.1',
-      mysql: '2.18.1',
-      mysql2: '3.18.2',
-      'nice-grpc': '2.1.14',
-      'nice-grpc-client-middleware-deadline': '2.0.17',
-      'nice-grpc-client-middleware-devtools': '1.0.9',
-      'nice-grpc-client-middleware-retry': '3.1.13',
-      'nice-grpc-common': '2.0.2',
-      'nice-grpc-error-details': '0.2.12',
-      'nice-grpc-opentelemetry': '0.1.20',
-      'nice-grpc-prometheus': '0.2.9',
-      'nice-grpc-server-health': '2.0.17',
-      'nice-grpc-server-middleware-terminator': '2.0.16',
-      'nice-grpc-server-reflection': '3.0.3',
-      'nice-grpc-web': '3.3.9',
-      'node-pop3': '0.11.0',
-      otpauth: '9.5.0',
-      'pdf-parse': '1.1.1',
-      pdf2json: '4.0.2',
-      playwright: '1.58.2',
-      prisma: '7.4.1',
-      protobufjs: '8.0.0',
-      tedious: '19.2.1',
-      'tough-cookie': '6.0.0',
-      twilio: '5.12.2',
-      uuid: '11.1.0',
-      winston: '3.19.0',
-      ws: '8.19.0',
-      'xml-crypto': '6.1.2',
-      'xml-encryption': '3.1.0',
-      zod: '3.24.3',
-    },
+/** A line for each package: its versions, newest runtime first; `-` where a runtime does not have it. */
+const packages = `
+  @axe-core/playwright                       4.11.1   4.10.1   4.10.0   4.8.5    -        -        -
+  @azure/identity                            4.13.0   4.9.1    4.4.1    4.3.0    -        -        -
+  @azure/keyvault-secrets                    4.10.0   4.9.0    4.8.0    4.8.0    -        -        -
+  @clerk/testing                             1.14.2   1.5.1    1.3.0    -        -        -        -
+  @dvag/playwright-utils                     -        -        -        latest   -        -        -
+  @faker-js/faker                            10.3.0   9.7.0    9.0.1    8.4.1    8.0.2    7.6.0    5.5.3
+  @google-cloud/local-auth                   3.0.1    3.0.1    3.0.1    3.0.1    3.0.0    2.1.1    -
+  @kubernetes/client-node                    1.4.0    1.1.2    0.22.3   -        -        -        -
+  @opentelemetry/api                         1.9.0    1.9.0    1.9.0    1.7.0    1.4.1    1.0.4    1.0.4
+  @opentelemetry/exporter-metrics-otlp-grpc  0.212.0  0.200.0  0.53.0   0.48.0   -        -        -
+  @opentelemetry/sdk-metrics                 2.5.1    2.0.0    1.26.0   1.22.0   -        -        -
+  @opentelemetry/sdk-trace-base              2.5.1    2.0.0    1.26.0   1.22.0   1.15.2   1.0.1    1.0.1
+  @playwright/test                           1.58.2   1.51.1   1.48.2   1.42.1   1.38.1   1.32.3   1.28.0
+  @t3-oss/env-nextjs                         0.7.3    0.13.0   0.11.1   0.9.2    0.6.1    -        -
+  @xmldom/xmldom                             0.9.8    0.9.8    0.9.2    0.8.10   0.8.10   0.8.10   -
+  allure-playwright                          -        -        -        latest   -        -        -
+  aws4                                       1.13.2   1.13.2   1.13.2   1.12.0   1.12.0   1.11.0   1.11.0
+  axios                                      1.13.5   0.28.0   0.28.0   0.28.0   0.27.2   0.27.2   0.27.2
+  axios-cookiejar-support                    5.0.5    -        -        -        -        -        -
+  btoa                                       -        1.2.1    1.2.1    1.2.1    1.2.1    1.2.1    1.2.1
+  chai                                       -        -        -        4.4.1    4.3.7    4.3.7    4.3.7
+  chai-json-schema                           -        -        -        1.5.1    -        -        -
+  chai-string                                -        -        -        1.5.0    1.5.0    1.5.0    1.5.0
+  crypto-js                                  4.2.0    4.2.0    4.2.0    4.2.0    4.1.1    4.1.1    4.1.1
+  csv-parse                                  6.1.0    -        -        -        -        -        -
+  date-fns                                   4.1.0    4.1.0    3.3.1    3.3.1    2.30.0   2.29.3   -
+  date-fns-tz                                3.2.0    3.2.0    3.1.3    3.1.3    2.0.0    2.0.0    -
+  dotenv                                     17.3.1   16.5.0   16.4.5   16.4.5   16.3.1   -        -
+  ethers                                     6.16.0   6.13.5   6.13.2   6.11.1   6.7.1    -        -
+  expect                                     30.2.0   29.7.0   29.7.0   29.7.0   29.6.2   29.3.1   29.3.1
+  form-data                                  4.0.5    4.0.4    4.0.4    4.0.0    4.0.0    4.0.0    4.0.0
+  gaxios                                     7.1.3    6.7.1    6.7.1    -        -        -        -
+  gmail-api-parse-message-ts                 2.2.33   2.2.33   2.2.33   2.2.32   2.2.32   2.2.32   -
+  google-auth-library                        10.6.1   9.15.1   9.14.1   9.6.3    9.0.0    8.8.0    -
+  googleapis                                 171.4.0  148.0.0  144.0.0  133.0.0  126.0.0  118.0.0  -
+  graphql                                    16.13.0  16.10.0  16.9.0   16.9.0   -        -        -
+  graphql-tag                                2.12.6   2.12.6   2.12.6   2.12.6   -        -        -
+  http                                       24.13.1  22.11.0  18.20.3  18.20.3  18.20.3  16.20.2  16.20.2
+  https                                      24.13.1  22.11.0  18.20.3  18.20.3  18.20.3  16.20.2  16.20.2
+  imapflow                                   1.2.10   -        -        -        -        -        -
+  jose                                       6.1.3    5.10.0   5.9.2    5.2.2    4.14.4   4.14.1   -
+  jsdom                                      -        26.1.0   25.0.0   24.0.0   22.1.0   21.1.2   -
+  jsonwebtoken                               9.0.3    9.0.2    9.0.2    9.0.2    9.0.1    9.0.0    8.5.1
+  lodash                                     4.17.23  4.17.21  4.17.21  4.17.21  4.17.21  4.17.21  4.17.21
+  long                                       5.3.2    5.3.2    5.2.3    5.2.3    -        -        -
+  mailosaur                                  11.0.2   8.8.1    8.6.1    -        -        -        -
+  mocha                                      -        -        -        -        -        -        10.1.0
+  moment                                     2.30.1   2.30.1   2.30.1   2.30.1   2.29.4   2.29.4   2.29.4
+  mysql                                      2.18.1   2.18.1   2.18.1   -        -        -        -
+  mysql2                                     3.18.2   -        -        -        -        -        -
+  nice-grpc                                  2.1.14   2.1.12   2.1.9    2.1.8    -        -        -
+  nice-grpc-client-middleware-deadline       2.0.17   2.0.15   2.0.12   2.0.11   -        -        -
+  nice-grpc-client-middleware-devtools       1.0.9    1.0.7    1.0.4    1.0.3    -        -        -
+  nice-grpc-client-middleware-retry          3.1.13   3.1.11   3.1.8    3.1.7    -        -        -
+  nice-grpc-common                           2.0.2    2.0.2    2.0.2    2.0.2    -        -        -
+  nice-grpc-error-details                    0.2.12   0.2.9    0.2.6    0.2.5    -        -        -
+  nice-grpc-opentelemetry                    0.1.20   0.1.18   0.1.15   0.1.14   -        -        -
+  nice-grpc-prometheus                       0.2.9    0.2.7    0.2.4    0.2.3    -        -        -
+  nice-grpc-server-health                    2.0.17   2.0.14   2.0.11   2.0.10   -        -        -
+  nice-grpc-server-middleware-terminator     2.0.16   2.0.14   2.0.11   2.0.10   -        -        -
+  nice-grpc-server-reflection                3.0.3    2.0.14   2.0.11   2.0.10   -        -        -
+  nice-grpc-web                              3.3.9    3.3.7    3.3.4    3.3.3    -        -        -
+  node-pop3                                  0.11.0   0.9.1    -        -        -        -        -
+  otpauth                                    9.5.0    9.4.0    9.3.2    9.2.2    9.1.4    9.0.2    9.0.2
+  pdf-parse                                  1.1.1    -        -        -        -        -        -
+  pdf2json                                   4.0.2    3.1.4    3.1.4    3.0.5    -        -        -
+  playwright                                 1.58.2   1.51.1   1.48.2   1.42.1   1.38.1   1.32.3   1.28.0
+  prisma                                     7.4.1    6.6.0    5.19.1   5.10.2   5.1.1    -        -
+  protobufjs                                 8.0.0    7.5.0    7.4.0    7.2.6    -        -        -
+  protobufjs/light                           -        -        -        7.2.6    -        -        -
+  protobufjs/minimal                         -        -        -        7.2.6    -        -        -
+  tedious                                    19.2.1   18.6.1   18.6.1   18.2.0   -        -        -
+  tough-cookie                               6.0.0    -        -        -        -        -        -
+  twilio                                     5.12.2   5.3.0    5.3.0    4.23.0   4.15.0   4.11.1   -
+  typescript                                 -        -        -        -        -        4.8.4    4.8.4
+  uuid                                       11.1.0   11.1.0   10.0.0   9.0.1    9.0.0    9.0.0    9.0.0
+  winston                                    3.19.0   -        -        -        -        -        -
+  ws                                         8.19.0   8.18.1   8.18.0   8.16.0   8.13.0   8.13.0   -
+  xml-crypto                                 6.1.2    6.1.1    4.0.1    4.0.1    4.1.0    4.0.1    -
+  xml-encryption                             3.1.0    3.1.0    3.0.2    3.0.2    3.0.2    3.0.2    -
+  zod                                        3.24.3   3.24.3   3.23.8   3.22.4   3.22.2   -        -
+`
+  .trim()
+  .split('\n')
+  .map((line) => line.trim().split(/ +/));
+
+/** In the order of the columns. */
+const releases = [
+  { name: '2026.04', node: '24.13.1', stage: 'CURRENT', multiStepSupport: true },
+  { name: '2025.04', node: '22.11.0', stage: 'STABLE', multiStepSupport: true },
+  { name: '2024.09', node: '18.20.3', stage: 'STABLE', multiStepSupport: true },
+  { name: '2024.02', node: '18.20.3', stage: 'STABLE', multiStepSupport: true },
+  { name: '2023.09', node: '18.20.3', stage: 'STABLE', multiStepSupport: true },
+  { name: '2023.02', node: '16.20.2', stage: 'STABLE', multiStepSupport: false },
+  { name: '2022.10', node: '16.20.2', stage: 'STABLE', multiStepSupport: false },
+] as const;
+
+export const runtimes: readonly Runtime[] = releases.map(
+  ({ name, node, stage, multiStepSupport }, column) => {
+    const dependencies = Object.fromEntries(
+      packages.flatMap(([packageName = '', ...versions]) => {
+        const version = versions[column];
+        return version === undefined || version === '-' ? [] : [[packageName, version]];
+      }),
+    );
+    const description = `Playwright ${dependencies['playwright']} on Node.js ${node}`;
+    return {
+      ...{ name, multiStepSupport, nodeJsVersion: `v${node}`, stage, description },
+      dependencies,
+    };
   },
-  {
-    name: '2025.04',
-    multiStepSupport: true,
-    nodeJsVersion: 'v22.11.0',
-    stage: 'STABLE',
-    description: 'Playwright 1.51.1 on Node.js 22.11.0',
-    dependencies: {
-      '@axe-core/playwright': '4.10.1',
-      '@azure/identity': '4.9.1',
-      '@azure/keyvault-secrets': '4.9.0',
-      '@clerk/testing': '1.5.1',
-      '@faker-js/faker': '9.7.0',
-      '@google-cloud/local-auth': '3.0.1',
-      '@kubernetes/client-node': '1.1.2',
-      '@opentelemetry/api': '1.9.0',
-      '@opentelemetry/exporter-metrics-otlp-grpc': '0.200.0',
-      '@opentelemetry/sdk-metrics': '2.0.0',
-      '@opentelemetry/sdk-trace-base': '2.0.0',
-      '@playwright/test': '1.51.1',
-      '@t3-oss/env-nextjs': '0.13.0',
-      '@xmldom/xmldom': '0.9.8',
-      aws4: '1.13.2',
-      axios: '0.28.0',
-      btoa: '1.2.1',
-      'crypto-js': '4.2.0',
-      'date-fns': '4.1.0',
-      'date-fns-tz': '3.2.0',
-      dotenv: '16.5.0',
-      ethers: '6.13.5',
-      expect: '29.7.0',
-      'form-data': '4.0.4',
-      gaxios: '6.7.1',
-      'gmail-api-parse-message-ts': '2.2.33',
-      'google-auth-library': '9.15.1',
-      googleapis: '148.0.0',
-      graphql: '16.10.0',
-      'graphql-tag': '2.12.6',
-      http: '22.11.0',
-      https: '22.11.0',
-      jose: '5.10.0',
-      jsdom: '26.1.0',
-      jsonwebtoken: '9.0.2',
-      lodash: '4.17.21',
-      long: '5.3.2',
-      mailosaur: '8.8.1',
-      moment: '2.30.1',
-      mysql: '2.18.1',
-      'nice-grpc': '2.1.12',
-      'nice-grpc-client-middleware-deadline': '2.0.15',
-      'nice-grpc-client-middleware-devtools': '1.0.7',
-      'nice-grpc-client-middleware-retry': '3.1.11',
-      'nice-grpc-common': '2.0.2',
-      'nice-grpc-error-details': '0.2.9',
-      'nice-grpc-opentelemetry': '0.1.18',
-      'nice-grpc-prometheus': '0.2.7',
-      'nice-grpc-server-health': '2.0.14',
-      'nice-grpc-server-middleware-terminator': '2.0.14',
-      'nice-grpc-server-reflection': '2.0.14',
-      'nice-grpc-web': '3.3.7',
-      'node-pop3': '0.9.1',
-      otpauth: '9.4.0',
-      pdf2json: '3.1.4',
-      playwright: '1.51.1',
-      prisma: '6.6.0',
-      protobufjs: '7.5.0',
-      tedious: '18.6.1',
-      twilio: '5.3.0',
-      uuid: '11.1.0',
-      ws: '8.18.1',
-      'xml-crypto': '6.1.1',
-      'xml-encryption': '3.1.0',
-      zod: '3.24.3',
-    },
-  },
-  {
-    name: '2024.09',
-    multiStepSupport: true,
-    nodeJsVersion: 'v18.20.3',
-    stage: 'STABLE',
-    description: 'Playwright 1.48.2 on Node.js 18.20.3',
-    dependencies: {
-      '@axe-core/playwright': '4.10.0',
-      '@azure/identity': '4.4.1',
-      '@azure/keyvault-secrets': '4.8.0',
-      '@clerk/testing': '1.3.0',
-      '@faker-js/faker': '9.0.1',
-      '@google-cloud/local-auth': '3.0.1',
-      '@kubernetes/client-node': '0.22.3',
-      '@opentelemetry/api': '1.9.0',
-      '@opentelemetry/exporter-metrics-otlp-grpc': '0.53.0',
-      '@opentelemetry/sdk-metrics': '1.26.0',
-      '@opentelemetry/sdk-trace-base': '1.26.0',
-      '@playwright/test': '1.48.2',
-      '@t3-oss/env-nextjs': '0.11.1',
-      '@xmldom/xmldom': '0.9.2',
-      aws4: '1.13.2',
-      axios: '0.28.0',
-      btoa: '1.2.1',
-      'crypto-js': '4.2.0',
-      'date-fns': '3.3.1',
-      'date-fns-tz': '3.1.3',
-      dotenv: '16.4.5',
-      ethers: '6.13.2',
-      expect: '29.7.0',
-      'form-data': '4.0.4',
-      gaxios: '6.7.1',
-      'gmail-api-parse-message-ts': '2.2.33',
-      'google-auth-library': '9.14.1',
-      googleapis: '144.0.0',
-      graphql: '16.9.0',
-      'graphql-tag': '2.12.6',
-      http: '18.20.3',
-      https: '18.20.3',
-      jose: '5.9.2',
-      jsdom: '25.0.0',
-      jsonwebtoken: '9.0.2',
-      lodash: '4.17.21',
-      long: '5.2.3',
-      mailosaur: '8.6.1',
-      moment: '2.30.1',
-      mysql: '2.18.1',
-      'nice-grpc': '2.1.9',
-      'nice-grpc-client-middleware-deadline': '2.0.12',
-      'nice-grpc-client-middleware-devtools': '1.0.4',
-      'nice-grpc-client-middleware-retry': '3.1.8',
-      'nice-grpc-common': '2.0.2',
-      'nice-grpc-error-details': '0.2.6',
-      'nice-grpc-opentelemetry': '0.1.15',
-      'nice-grpc-prometheus': '0.2.4',
-      'nice-grpc-server-health': '2.0.11',
-      'nice-grpc-server-middleware-terminator': '2.0.11',
-      'nice-grpc-server-reflection': '2.0.11',
-      'nice-grpc-web': '3.3.4',
-      otpauth: '9.3.2',
-      pdf2json: '3.1.4',
-      playwright: '1.48.2',
-      prisma: '5.19.1',
-      protobufjs: '7.4.0',
-      tedious: '18.6.1',
-      twilio: '5.3.0',
-      uuid: '10.0.0',
-      ws: '8.18.0',
-      'xml-crypto': '4.0.1',
-      'xml-encryption': '3.0.2',
-      zod: '3.23.8',
-    },
-  },
-  {
-    name: '2024.02',
-    multiStepSupport: true,
-    nodeJsVersion: 'v18.20.3',
-    stage: 'STABLE',
-    description: 'Playwright 1.42.1 on Node.js 18.20.3',
-    dependencies: {
-      '@axe-core/playwright': '4.8.5',
-      '@azure/identity': '4.3.0',
-      '@azure/keyvault-secrets': '4.8.0',
-      '@dvag/playwright-utils': 'latest',
-      '@faker-js/faker': '8.4.1',
-      '@google-cloud/local-auth': '3.0.1',
-      '@opentelemetry/api': '1.7.0',
-      '@opentelemetry/exporter-metrics-otlp-grpc': '0.48.0',
-      '@opentelemetry/sdk-metrics': '1.22.0',
-      '@opentelemetry/sdk-trace-base': '1.22.0',
-      '@playwright/test': '1.42.1',
-      '@t3-oss/env-nextjs': '0.9.2',
-      '@xmldom/xmldom': '0.8.10',
-      'allure-playwright': 'latest',
-      aws4: '1.12.0',
-      axios: '0.28.0',
-      btoa: '1.2.1',
-      chai: '4.4.1',
-      'chai-json-schema': '1.5.1',
-      'chai-string': '1.5.0',
-      'crypto-js': '4.2.0',
-      'date-fns': '3.3.1',
-      'date-fns-tz': '3.1.3',
-      dotenv: '16.4.5',
-      ethers: '6.11.1',
-      expect: '29.7.0',
-      'form-data': '4.0.0',
-      'gmail-api-parse-message-ts': '2.2.32',
-      'google-auth-library': '9.6.3',
-      googleapis: '133.0.0',
-      graphql: '16.9.0',
-      'graphql-tag': '2.12.6',
-      http: '18.20.3',
-      https: '18.20.3',
-      jose: '5.2.2',
-      jsdom: '24.0.0',
-      jsonwebtoken: '9.0.2',
-      lodash: '4.17.21',
-      long: '5.2.3',
-      moment: '2.30.1',
-      'nice-grpc': '2.1.8',
-      'nice-grpc-client-middleware-deadline': '2.0.11',
-      'nice-grpc-client-middleware-devtools': '1.0.3',
-      'nice-grpc-client-middleware-retry': '3.1.7',
-      'nice-grpc-common': '2.0.2',
-      'nice-grpc-error-details': '0.2.5',
-      'nice-grpc-opentelemetry': '0.1.14',
-      'nice-grpc-prometheus': '0.2.3',
-      'nice-grpc-server-health': '2.0.10',
-      'nice-grpc-server-middleware-terminator': '2.0.10',
-      'nice-grpc-server-reflection': '2.0.10',
-      'nice-grpc-web': '3.3.3',
-      otpauth: '9.2.2',
-      pdf2json: '3.0.5',
-      playwright: '1.42.1',
-      prisma: '5.10.2',
-      protobufjs: '7.2.6',
-      'protobufjs/light': '7.2.6',
-      'protobufjs/minimal': '7.2.6',
-      tedious: '18.2.0',
-      twilio: '4.23.0',
-      uuid: '9.0.1',
-      ws: '8.16.0',
-      'xml-crypto': '4.0.1',
-      'xml-encryption': '3.0.2',
-      zod: '3.22.4',
-    },
-  },
-  {
-    name: '2023.09',
-    multiStepSupport: true,
-    nodeJsVersion: 'v18.20.3',
-    stage: 'STABLE',
-    description: 'Playwright 1.38.1 on Node.js 18.20.3',
-    dependencies: {
-      '@faker-js/faker': '8.0.2',
-      '@google-cloud/local-auth': '3.0.0',
-      '@opentelemetry/api': '1.4.1',
-      '@opentelemetry/sdk-trace-base': '1.15.2',
-      '@playwright/test': '1.38.1',
-      '@t3-oss/env-nextjs': '0.6.1',
-      '@xmldom/xmldom': '0.8.10',
-      aws4: '1.12.0',
-      axios: '0.27.2',
-      btoa: '1.2.1',
-      chai: '4.3.7',
-      'chai-string': '1.5.0',
-      'crypto-js': '4.1.1',
-      'date-fns': '2.30.0',
-      'date-fns-tz': '2.0.0',
-      dotenv: '16.3.1',
-      ethers: '6.7.1',
-      expect: '29.6.2',
-      'form-data': '4.0.0',
-      'gmail-api-parse-message-ts': '2.2.32',
-      'google-auth-library': '9.0.0',
-      googleapis: '126.0.0',
-      http: '18.20.3',
-      https: '18.20.3',
-      jose: '4.14.4',
-      jsdom: '22.1.0',
-      jsonwebtoken: '9.0.1',
-      lodash: '4.17.21',
-      moment: '2.29.4',
-      otpauth: '9.1.4',
-      playwright: '1.38.1',
-      prisma: '5.1.1',
-      twilio: '4.15.0',
-      uuid: '9.0.0',
-      ws: '8.13.0',
-      'xml-crypto': '4.1.0',
-      'xml-encryption': '3.0.2',
-      zod: '3.22.2',
-    },
-  },
-  {
-    name: '2023.02',
-    multiStepSupport: false,
-    nodeJsVersion: 'v16.20.2',
-    stage: 'STABLE',
-    description: 'Playwright 1.32.3 on Node.js 16.20.2',
-    dependencies: {
-      '@faker-js/faker': '7.6.0',
-      '@google-cloud/local-auth': '2.1.1',
-      '@opentelemetry/api': '1.0.4',
-      '@opentelemetry/sdk-trace-base': '1.0.1',
-      '@playwright/test': '1.32.3',
-      '@xmldom/xmldom': '0.8.10',
-      aws4: '1.11.0',
-      axios: '0.27.2',
-      btoa: '1.2.1',
-      chai: '4.3.7',
-      'chai-string': '1.5.0',
-      'crypto-js': '4.1.1',
-      'date-fns': '2.29.3',
-      'date-fns-tz': '2.0.0',
-      expect: '29.3.1',
-      'form-data': '4.0.0',
-      'gmail-api-parse-message-ts': '2.2.32',
-      'google-auth-library': '8.8.0',
-      googleapis: '118.0.0',
-      http: '16.20.2',
-      https: '16.20.2',
-      jose: '4.14.1',
-      jsdom: '21.1.2',
-      jsonwebtoken: '9.0.0',
-      lodash: '4.17.21',
-      moment: '2.29.4',
-      otpauth: '9.0.2',
-      playwright: '1.32.3',
-      twilio: '4.11.1',
-      typescript: '4.8.4',
-      uuid: '9.0.0',
-      ws: '8.13.0',
-      'xml-crypto': '4.0.1',
-      'xml-encryption': '3.0.2',
-    },
-  },
-  {
-    name: '2022.10',
-    multiStepSupport: false,
-    nodeJsVersion: 'v16.20.2',
-    stage: 'STABLE',
-    description: 'Playwright 1.28.0 on Node.js 16.20.2',
-    dependencies: {
-      '@faker-js/faker': '5.5.3',
-      '@opentelemetry/api': '1.0.4',
-      '@opentelemetry/sdk-trace-base': '1.0.1',
-      '@playwright/test': '1.28.0',
-      aws4: '1.11.0',
-      axios: '0.27.2',
-      btoa: '1.2.1',
-      chai: '4.3.7',
-      'chai-string': '1.5.0',
-      'crypto-js': '4.1.1',
-      expect: '29.3.1',
-      'form-data': '4.0.0',
-      http: '16.20.2',
-      https: '16.20.2',
-      jsonwebtoken: '8.5.1',
-      lodash: '4.17.21',
-      mocha: '10.1.0',
-      moment: '2.29.4',
-      otpauth: '9.0.2',
-      playwright: '1.28.0',
-      typescript: '4.8.4',
-      uuid: '9.0.0',
-    },
-  },
-];
+);

@@ -17,91 +17,45 @@ const gonePackage = 'no version of it was in the registry that the lock was made
 /** A later one needs a later Playwright. */
 const newestThen = 'the newest version when the runtime was made';
 
+const later = (name: string, wanted: string, instead: string, reason = goneVersion) => ({
+  package: name,
+  wanted,
+  instead,
+  reason,
+});
+const leftOut = (name: string, wanted: string) => ({
+  package: name,
+  wanted,
+  instead: null,
+  reason: gonePackage,
+});
+
 export const substitutions: Readonly<Record<string, readonly Substitution[]>> = {
   '2026.04': [
-    { package: 'mailosaur', wanted: '11.0.2', instead: '11.1.0', reason: goneVersion },
-    {
-      package: 'nice-grpc-client-middleware-devtools',
-      wanted: '1.0.9',
-      instead: null,
-      reason: gonePackage,
-    },
-    {
-      package: 'nice-grpc-server-health',
-      wanted: '2.0.17',
-      instead: '2.0.19',
-      reason: goneVersion,
-    },
-    {
-      package: 'nice-grpc-server-middleware-terminator',
-      wanted: '2.0.16',
-      instead: null,
-      reason: gonePackage,
-    },
+    later('mailosaur', '11.0.2', '11.1.0'),
+    leftOut('nice-grpc-client-middleware-devtools', '1.0.9'),
+    later('nice-grpc-server-health', '2.0.17', '2.0.19'),
+    leftOut('nice-grpc-server-middleware-terminator', '2.0.16'),
   ],
   '2025.04': [
-    {
-      package: 'nice-grpc-client-middleware-devtools',
-      wanted: '1.0.7',
-      instead: null,
-      reason: gonePackage,
-    },
-    { package: 'nice-grpc-prometheus', wanted: '0.2.7', instead: '0.2.9', reason: goneVersion },
-    {
-      package: 'nice-grpc-server-health',
-      wanted: '2.0.14',
-      instead: '2.0.19',
-      reason: goneVersion,
-    },
-    {
-      package: 'nice-grpc-server-middleware-terminator',
-      wanted: '2.0.14',
-      instead: null,
-      reason: gonePackage,
-    },
+    leftOut('nice-grpc-client-middleware-devtools', '1.0.7'),
+    later('nice-grpc-prometheus', '0.2.7', '0.2.9'),
+    later('nice-grpc-server-health', '2.0.14', '2.0.19'),
+    leftOut('nice-grpc-server-middleware-terminator', '2.0.14'),
   ],
   '2024.02': [
-    { package: '@dvag/playwright-utils', wanted: 'latest', instead: null, reason: gonePackage },
-    { package: 'allure-playwright', wanted: 'latest', instead: '2.12.0', reason: newestThen },
-    {
-      ...{ package: 'nice-grpc-client-middleware-devtools', wanted: '1.0.3', instead: null },
-      reason: gonePackage,
-    },
-    {
-      ...{ package: 'nice-grpc-opentelemetry', wanted: '0.1.14', instead: '0.1.15' },
-      reason: goneVersion,
-    },
-    { package: 'nice-grpc-prometheus', wanted: '0.2.3', instead: '0.2.9', reason: goneVersion },
-    {
-      package: 'nice-grpc-server-health',
-      wanted: '2.0.10',
-      instead: '2.0.19',
-      reason: goneVersion,
-    },
-    {
-      ...{ package: 'nice-grpc-server-middleware-terminator', wanted: '2.0.10', instead: null },
-      reason: gonePackage,
-    },
+    leftOut('@dvag/playwright-utils', 'latest'),
+    later('allure-playwright', 'latest', '2.12.0', newestThen),
+    leftOut('nice-grpc-client-middleware-devtools', '1.0.3'),
+    later('nice-grpc-opentelemetry', '0.1.14', '0.1.15'),
+    later('nice-grpc-prometheus', '0.2.3', '0.2.9'),
+    later('nice-grpc-server-health', '2.0.10', '2.0.19'),
+    leftOut('nice-grpc-server-middleware-terminator', '2.0.10'),
   ],
   '2024.09': [
-    { package: '@clerk/testing', wanted: '1.3.0', instead: '1.3.3', reason: goneVersion },
-    {
-      package: 'nice-grpc-client-middleware-devtools',
-      wanted: '1.0.4',
-      instead: null,
-      reason: gonePackage,
-    },
-    {
-      package: 'nice-grpc-server-health',
-      wanted: '2.0.11',
-      instead: '2.0.19',
-      reason: goneVersion,
-    },
-    {
-      package: 'nice-grpc-server-middleware-terminator',
-      wanted: '2.0.11',
-      instead: null,
-      reason: gonePackage,
-    },
+    later('@clerk/testing', '1.3.0', '1.3.3'),
+    leftOut('nice-grpc-client-middleware-devtools', '1.0.4'),
+    later('nice-grpc-server-health', '2.0.11', '2.0.19'),
+    leftOut('nice-grpc-server-middleware-terminator', '2.0.11'),
   ],
 };
