@@ -34,7 +34,7 @@ import {
 } from './primitives.ts';
 import { projectBindings } from './project-bindings.ts';
 import { sensitive } from './sensitive.ts';
-import { defineRoute, defineRoutes, get, post, put, remove } from './route.ts';
+import { defineRoutes, get, post, put, remove } from './route.ts';
 
 const name = z.string().trim().min(1).max(255);
 
@@ -114,33 +114,13 @@ const tag = 'Check groups';
 const byId = z.object({ id: pathInteger });
 const onCreation = z.object({ autoAssignAlerts: queryBoolean.default(true) });
 
-function groupChecksRoute(version: 'v1' | 'v2', suffix: '' | 'V2') {
-  return defineRoute({
-    operationId: `listChecksOfGroup${suffix}`,
-    method: 'GET',
-    path: `/${version}/check-groups/{id}/checks`,
-    tag,
-    summary: 'List the checks of a group, with its settings applied',
-    authentication: 'apiKey',
-    params: byId,
-    ...pageOf(anyCheck),
-    status: 200,
-  });
-}
-
-function groupCheckRoute(version: 'v1' | 'v2', suffix: '' | 'V2') {
-  return defineRoute({
-    operationId: `getCheckOfGroup${suffix}`,
-    method: 'GET',
-    path: `/${version}/check-groups/{groupId}/checks/{checkId}`,
-    tag,
-    summary: 'Read a check of a group, with its settings applied',
-    authentication: 'apiKey',
-    params: z.object({ groupId: pathInteger, checkId: pathId }),
-    status: 200,
-    response: anyCheck,
-  });
-}
+const listChecks = 'List the checks of a group, with its settings applied';
+const readCheck = 'Read a check of a group, with its settings applied';
+const listing = { params: byId, ...pageOf(anyCheck) };
+const reading = {
+  params: z.object({ groupId: pathInteger, checkId: pathId }),
+  response: anyCheck,
+};
 
 export const checkGroupRoutes = defineRoutes(tag, {
   listCheckGroups: get('/v1/check-groups', 'List check groups', {
@@ -185,8 +165,8 @@ export const checkGroupRoutes = defineRoutes(tag, {
     params: byId,
     errors: [409],
   }),
-  listChecksOfGroup: groupChecksRoute('v1', ''),
-  getCheckOfGroup: groupCheckRoute('v1', ''),
-  listChecksOfGroupV2: groupChecksRoute('v2', 'V2'),
-  getCheckOfGroupV2: groupCheckRoute('v2', 'V2'),
+  listChecksOfGroup: get('/v1/check-groups/{id}/checks', listChecks, listing),
+  getCheckOfGroup: get('/v1/check-groups/{groupId}/checks/{checkId}', readCheck, reading),
+  listChecksOfGroupV2: get('/v2/check-groups/{id}/checks', listChecks, listing),
+  getCheckOfGroupV2: get('/v2/check-groups/{groupId}/checks/{checkId}', readCheck, reading),
 });

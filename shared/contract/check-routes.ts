@@ -11,7 +11,7 @@ import {
   queryList,
   timestamp,
 } from './primitives.ts';
-import { defineRoute, defineRoutes, get, post, put, remove } from './route.ts';
+import { defineRoutes, get, post, put, remove } from './route.ts';
 import { maxSignatureVersion, signedPart } from './work-signature.ts';
 
 const tag = 'Checks';
@@ -50,40 +50,28 @@ export const anyCreate = z.discriminatedUnion(
 /** Clients with one shape for all types also send fields of other types. */
 export const fieldsOfAnyType = z.union([anyCheck, anyCreate]);
 
-function createRoute(definition: CheckTypeDefinition) {
-  return defineRoute({
-    operationId: `create${inCamelCase(definition.title)}`,
-    method: 'POST',
-    path: `/v1/checks/${definition.pathPart}`,
-    tag,
-    summary: `Create ${withArticle(definition.title)}`,
-    authentication: 'apiKey',
-    query: autoAssignAlerts,
-    body: definition.create,
-    relatedFields: fieldsOfAnyType,
-    status: 201,
-    response: definition.response,
-    errors: [402, 409],
-  });
+function createRoute({ title, pathPart, create: body, response }: CheckTypeDefinition) {
+  const rest = { query: autoAssignAlerts, body, relatedFields: fieldsOfAnyType, response };
+  return {
+    ...{ operationId: `create${inCamelCase(title)}`, tag },
+    ...post(`/v1/checks/${pathPart}`, `Create ${withArticle(title)}`, {
+      ...rest,
+      errors: [402, 409],
+    }),
+  };
 }
 
-function updateRoute(definition: CheckTypeDefinition) {
-  return defineRoute({
-    operationId: `update${inCamelCase(definition.title)}`,
-    method: 'PUT',
-    path: `/v1/checks/${definition.pathPart}/{id}`,
-    tag,
-    summary: `Change ${withArticle(definition.title)}`,
-    description: 'Fields that are absent stay as they are; `request` is replaced as a whole.',
-    authentication: 'apiKey',
-    params: byId,
-    query: autoAssignAlerts,
-    body: definition.update,
-    relatedFields: fieldsOfAnyType,
-    status: 200,
-    response: definition.response,
-    errors: [409],
-  });
+function updateRoute({ title, pathPart, update: body, response }: CheckTypeDefinition) {
+  const rest = { query: autoAssignAlerts, body, relatedFields: fieldsOfAnyType, response };
+  return {
+    ...{ operationId: `update${inCamelCase(title)}`, tag },
+    ...put(`/v1/checks/${pathPart}/{id}`, `Change ${withArticle(title)}`, {
+      description: 'Fields that are absent stay as they are; `request` is replaced as a whole.',
+      params: byId,
+      ...rest,
+      errors: [409],
+    }),
+  };
 }
 
 /** Create and update of every type, in the order of the type table. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { resultType } from './check-result.ts';
 import { pathId, pathInteger, plainAddress, queryInteger, timestamp } from './primitives.ts';
 import { checkType } from './checks/index.ts';
-import { defineRoute, defineRoutes, get, post, remove } from './route.ts';
+import { defineRoutes, get, post, remove } from './route.ts';
 
 const triggerFields = {
   id: z.int(),
@@ -45,48 +45,29 @@ const deployment = z.object({
   deploymentId: z.string().max(255).exactOptional(),
 });
 
-const callDescription =
-  'Waits up to 30 seconds for the runs. 200: all passed; 503: at least one failed, ended with an agent error or did not end. `environmentUrl` applies to API and browser checks only. At most 10 calls a minute.';
-
-function callCheckTrigger<const M extends 'GET' | 'POST'>(method: M) {
-  return defineRoute({
-    operationId: method === 'GET' ? 'callCheckTrigger' : 'callCheckTriggerByPost',
-    method,
-    path: '/checks/{checkId}/trigger/{token}',
-    tag,
-    summary: 'Run a check and wait for it',
-    description: callDescription,
-    hasEffects: true,
-    authentication: 'none',
-    limitedByToken: true,
-    params: z.object({ checkId: pathId, token: z.string().max(200) }),
-    query: deployment,
-    status: 200,
-    otherStatuses: [503],
-    response: outcome,
-    errors: [429],
-  });
-}
-
-function callGroupTrigger<const M extends 'GET' | 'POST'>(method: M) {
-  return defineRoute({
-    operationId: method === 'GET' ? 'callGroupTrigger' : 'callGroupTriggerByPost',
-    method,
-    path: '/check-groups/{groupId}/trigger/{token}',
-    tag,
-    summary: 'Run all checks of a group and wait for them',
-    description: callDescription,
-    hasEffects: true,
-    authentication: 'none',
-    limitedByToken: true,
-    params: z.object({ groupId: pathInteger, token: z.string().max(200) }),
-    query: deployment,
-    status: 200,
-    otherStatuses: [503],
-    response: z.array(outcome.extend({ checkId: z.uuid(), name: z.string() })),
-    errors: [429],
-  });
-}
+const calling = {
+  description:
+    'Waits up to 30 seconds for the runs. 200: all passed; 503: at least one failed, ended with an agent error or did not end. `environmentUrl` applies to API and browser checks only. At most 10 calls a minute.',
+  hasEffects: true,
+  authentication: 'none',
+  limitedByToken: true,
+  query: deployment,
+  status: 200,
+  otherStatuses: [503],
+  errors: [429],
+} as const;
+const callingCheck = {
+  ...calling,
+  params: z.object({ checkId: pathId, token: z.string().max(200) }),
+  response: outcome,
+} as const;
+const callingGroup = {
+  ...calling,
+  params: z.object({ groupId: pathInteger, token: z.string().max(200) }),
+  response: z.array(outcome.extend({ checkId: z.uuid(), name: z.string() })),
+} as const;
+const runCheck = 'Run a check and wait for it';
+const runGroup = 'Run all checks of a group and wait for them';
 
 /** Spec: open. */
 export const sessionStatus = z
@@ -192,67 +173,22 @@ const triggerBody = z
   })
   .prefault({});
 
-type Version = 'v1' | 'v2';
-
-function triggerRoute<const Id extends string, V extends Version>(operationId: Id, version: V) {
-  return defineRoute({
-    operationId,
-    method: 'POST',
-    path: `/${version}/check-sessions/trigger`,
-    tag: sessionTag,
-    summary: 'Run checks now',
-    description:
-      'Starts one session for each check that matches; without a filter for every activated check that runs in locations.',
-    authentication: 'apiKey',
-    role: 'READ_RUN',
-    deprecated: version === 'v1',
-    body: triggerBody,
-    status: 201,
-    response: z.object({ sessions: z.array(started) }),
-    errors: [402, 404],
-  });
-}
-
-function getRoute<const Id extends string, V extends Version, S extends z.ZodType>(
-  operationId: Id,
-  version: V,
-  response: S,
-) {
-  return defineRoute({
-    operationId,
-    method: 'GET',
-    path: `/${version}/check-sessions/{checkSessionId}`,
-    tag: sessionTag,
-    summary: 'Read a session with its results so far',
-    authentication: 'apiKey',
-    deprecated: version === 'v1',
-    params: bySession,
-    status: 200,
-    response,
-  });
-}
-
-function completionRoute<const Id extends string, V extends Version, S extends z.ZodType>(
-  operationId: Id,
-  version: V,
-  response: S,
-) {
-  return defineRoute({
-    operationId,
-    method: 'GET',
-    path: `/${version}/check-sessions/{checkSessionId}/completion`,
-    tag: sessionTag,
-    summary: 'Wait for the end of a session',
-    description: 'Answers 408 when it has not ended within `maxWaitSeconds`; call again then.',
-    authentication: 'apiKey',
-    deprecated: version === 'v1',
-    params: bySession,
-    query: z.object({ maxWaitSeconds: queryInteger(1, 30).default(30) }),
-    status: 200,
-    response,
-    errors: [408],
-  });
-}
+const triggering = {
+  description:
+    'Starts one session for each check that matches; without a filter for every activated check that runs in locations.',
+  role: 'READ_RUN',
+  body: triggerBody,
+  response: z.object({ sessions: z.array(started) }),
+  errors: [402, 404],
+} as const;
+const awaiting = {
+  description: 'Answers 408 when it has not ended within `maxWaitSeconds`; call again then.',
+  params: bySession,
+  query: z.object({ maxWaitSeconds: queryInteger(1, 30).default(30) }),
+  errors: [408],
+} as const;
+const inV1 = { deprecated: true, response: checkSessionV1 } as const;
+const inV2 = { response: checkSession } as const;
 
 const sequenceIds = z.array(z.string().max(200)).max(1000).exactOptional();
 
@@ -288,18 +224,37 @@ export const checkTriggerRoutes = defineRoutes(tag, {
     'Delete the trigger of a check group',
     { deprecated: true, ...ofGroup },
   ),
-  callCheckTrigger: callCheckTrigger('GET'),
-  callCheckTriggerByPost: callCheckTrigger('POST'),
-  callGroupTrigger: callGroupTrigger('GET'),
-  callGroupTriggerByPost: callGroupTrigger('POST'),
+  callCheckTrigger: get('/checks/{checkId}/trigger/{token}', runCheck, callingCheck),
+  callCheckTriggerByPost: post('/checks/{checkId}/trigger/{token}', runCheck, callingCheck),
+  callGroupTrigger: get('/check-groups/{groupId}/trigger/{token}', runGroup, callingGroup),
+  callGroupTriggerByPost: post('/check-groups/{groupId}/trigger/{token}', runGroup, callingGroup),
 });
 export const checkSessionRoutes = defineRoutes(sessionTag, {
-  triggerCheckSessionsV1: triggerRoute('triggerCheckSessionsV1', 'v1'),
-  triggerCheckSessions: triggerRoute('triggerCheckSessions', 'v2'),
-  getCheckSessionV1: getRoute('getCheckSessionV1', 'v1', checkSessionV1),
-  getCheckSession: getRoute('getCheckSession', 'v2', checkSession),
-  awaitCheckSessionV1: completionRoute('awaitCheckSessionV1', 'v1', checkSessionV1),
-  awaitCheckSession: completionRoute('awaitCheckSession', 'v2', checkSession),
+  triggerCheckSessionsV1: post('/v1/check-sessions/trigger', 'Run checks now', {
+    ...triggering,
+    deprecated: true,
+  }),
+  triggerCheckSessions: post('/v2/check-sessions/trigger', 'Run checks now', triggering),
+  getCheckSessionV1: get(
+    '/v1/check-sessions/{checkSessionId}',
+    'Read a session with its results so far',
+    { params: bySession, ...inV1 },
+  ),
+  getCheckSession: get(
+    '/v2/check-sessions/{checkSessionId}',
+    'Read a session with its results so far',
+    { params: bySession, ...inV2 },
+  ),
+  awaitCheckSessionV1: get(
+    '/v1/check-sessions/{checkSessionId}/completion',
+    'Wait for the end of a session',
+    { ...awaiting, ...inV1 },
+  ),
+  awaitCheckSession: get(
+    '/v2/check-sessions/{checkSessionId}/completion',
+    'Wait for the end of a session',
+    { ...awaiting, ...inV2 },
+  ),
   cancelCheckSession: post(
     '/v1/check-sessions/{checkSessionId}/cancel',
     'Cancel the runs of a session, waiting or in progress',

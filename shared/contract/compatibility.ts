@@ -6,30 +6,18 @@ import { z } from 'zod';
 import { accountRoutes } from './account.ts';
 import { invitation, person, personRoutes, profileRoutes } from './person.ts';
 import { pathId, queryInteger, timestamp } from './primitives.ts';
-import { defineRoute, role } from './route.ts';
+import { defineRoutes, get, role, type Route } from './route.ts';
 
-const tag = 'Compatibility';
+type Named = 'operationId' | 'tag' | 'path';
 
-const listAccountsOfClient = defineRoute({
-  ...accountRoutes.listAccounts,
-  operationId: 'listAccountsOfClient',
-  path: '/next/accounts',
-  tag,
-});
-
-const getAccountOfClient = defineRoute({
-  ...accountRoutes.getAccount,
-  operationId: 'getAccountOfClient',
-  path: '/next/accounts/{accountId}',
-  tag,
-});
-
-const getUserOfClient = defineRoute({
-  ...profileRoutes.getMe,
-  operationId: 'getUserOfClient',
-  path: '/next/users/me',
-  tag,
-});
+/** An operation of the rest of the product, at an address of these clients. */
+function at<const Path extends string, R extends Route, const More extends Partial<Route>>(
+  path: Path,
+  { operationId: _own, tag: _ownTag, ...route }: R,
+  more: More,
+): Omit<R, Named | keyof More> & { path: Path } & More {
+  return { ...route, path, ...more } as never;
+}
 
 const member = z
   .object({
@@ -67,13 +55,7 @@ const membersOfMine = '/v1/accounts/me/members';
 const membersOf = '/v1/accounts/{accountId}/members';
 const ofAccount = z.object({ accountId: pathId });
 
-const listAccountMembers = defineRoute({
-  operationId: 'listAccountMembers',
-  method: 'GET',
-  path: membersOfMine,
-  tag,
-  summary: 'List people and open invitations of the account',
-  authentication: 'apiKey',
+const listMembers = get(membersOfMine, 'List people and open invitations of the account', {
   role: 'ADMIN',
   query: z.object({
     search: z.string().min(1).exactOptional(),
@@ -83,7 +65,6 @@ const listAccountMembers = defineRoute({
     limit: queryInteger(1, 100).default(100),
     nextId: z.string().exactOptional(),
   }),
-  status: 200,
   response: z.object({
     members: z.array(z.discriminatedUnion('type', [member, invite])),
     length: z.int(),
@@ -92,58 +73,31 @@ const listAccountMembers = defineRoute({
 });
 
 const byUser = z.object({ userId: pathId });
-const ofAccountByUser = ofAccount.extend(byUser.shape);
 const auditedAs = '/v1/people/{userId}';
+const updating = { method: 'PATCH', auditedAs, response: member } as const;
+const ofAccountByUser = { params: ofAccount.extend(byUser.shape) };
+const { updatePerson, removePerson } = personRoutes;
 
-const updateAccountMember = defineRoute({
-  ...personRoutes.updatePerson,
-  operationId: 'updateAccountMember',
-  method: 'PATCH',
-  path: `${membersOfMine}/{userId}`,
-  tag,
-  auditedAs,
-  params: byUser,
-  response: member,
+export const compatibilityRoutes = defineRoutes('Compatibility', {
+  listAccountsOfClient: at('/next/accounts', accountRoutes.listAccounts, {}),
+  getAccountOfClient: at('/next/accounts/{accountId}', accountRoutes.getAccount, {}),
+  getUserOfClient: at('/next/users/me', profileRoutes.getMe, {}),
+  listAccountMembers: listMembers,
+  listMembersOfAccount: { ...listMembers, path: membersOf, params: ofAccount },
+  updateAccountMember: at(`${membersOfMine}/{userId}`, updatePerson, {
+    ...updating,
+    params: byUser,
+  }),
+  updateMemberOfAccount: at(`${membersOf}/{userId}`, updatePerson, {
+    ...updating,
+    ...ofAccountByUser,
+  }),
+  removeAccountMember: at(`${membersOfMine}/{userId}`, removePerson, {
+    auditedAs,
+    params: byUser,
+  }),
+  removeMemberOfAccount: at(`${membersOf}/{userId}`, removePerson, {
+    auditedAs,
+    ...ofAccountByUser,
+  }),
 });
-
-const removeAccountMember = defineRoute({
-  ...personRoutes.removePerson,
-  operationId: 'removeAccountMember',
-  path: `${membersOfMine}/{userId}`,
-  tag,
-  auditedAs,
-  params: byUser,
-});
-
-const listMembersOfAccount = defineRoute({
-  ...listAccountMembers,
-  operationId: 'listMembersOfAccount',
-  path: membersOf,
-  params: ofAccount,
-});
-
-const updateMemberOfAccount = defineRoute({
-  ...updateAccountMember,
-  operationId: 'updateMemberOfAccount',
-  path: `${membersOf}/{userId}`,
-  params: ofAccountByUser,
-});
-
-const removeMemberOfAccount = defineRoute({
-  ...removeAccountMember,
-  operationId: 'removeMemberOfAccount',
-  path: `${membersOf}/{userId}`,
-  params: ofAccountByUser,
-});
-
-export const compatibilityRoutes = {
-  listAccountsOfClient,
-  getAccountOfClient,
-  getUserOfClient,
-  listAccountMembers,
-  listMembersOfAccount,
-  updateAccountMember,
-  updateMemberOfAccount,
-  removeAccountMember,
-  removeMemberOfAccount,
-};
