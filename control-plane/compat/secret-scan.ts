@@ -23,7 +23,7 @@ type Entity = Pick<Finding, 'entityType' | 'entityId' | 'entityName' | 'checkTyp
 /** A shorter one is not shown at all. */
 const previewedLength = 16;
 const previewLength = 3;
-/** In an answer. */
+/** In an answer; more are counted. */
 const maxFindings = 1_000;
 
 const previewOf = (value: string): string | null =>
@@ -104,17 +104,21 @@ async function* entitiesOf(
 
 export function secretScanHandlers(services: Services): Handlers<typeof secretScanRoutes> {
   return {
-    scanSecrets: async (_input, { principal: { accountId }, signal }) => {
+    scanSecrets: async (_input, { principal: { accountId }, signal, setTotal }) => {
       const findings: (Finding & { type: ResourceType })[] = [];
+      let total = 0;
       for await (const [entity, type, value] of entitiesOf(services, accountId)) {
-        if (findings.length >= maxFindings || signal.aborted) break;
+        if (signal.aborted) break;
         for (const place of placesIn(value, '', null)) {
+          total += 1;
+          if (total > maxFindings) continue;
           findings.push({ ...entity, ...place, type, project: null, logicalId: null });
         }
         // Scripts are long, and others wait.
         await turn();
       }
-      const byType = Map.groupBy(findings.slice(0, maxFindings), ({ type }) => type);
+      setTotal(total, 0, findings.length);
+      const byType = Map.groupBy(findings, ({ type }) => type);
       const answers: Finding[] = [];
       for (const [resource, ofType] of byType) {
         const ids = ofType.map(({ entityId }) => entityId);

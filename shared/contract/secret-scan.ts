@@ -27,9 +27,10 @@ export const secretScanRoutes = defineRoutes('Accounts', {
     'List values that look like credentials and are stored where others can read them',
     {
       description:
-        'Of checks, groups, snippets, alert channels and variables of the account. Locked and secret values are left out.',
+        'Of checks, groups, snippets, alert channels and variables of the account. Locked and secret values are left out. The first 1,000 are listed; `Content-Range` has how many there are.',
       role: 'READ_WRITE',
       rateLimit: { requests: 10, seconds: 60 },
+      paged: true,
       response: z.array(secretFinding),
     },
   ),

@@ -278,8 +278,9 @@ test('a secret scan names where credentials stand readable, and never the creden
   });
   await cp.api('POST', '/v1/variables', { key: 'DEPLOY_TOKEN', value: password });
   await cp.api('POST', '/v1/variables', { key: 'REGION', value: 'eu-west-1' });
-  const { body, status } = await cp.api('GET', '/v1/secret-scans');
+  const { body, status, headers } = await cp.api('GET', '/v1/secret-scans');
   assert.equal(status, 200, JSON.stringify(body));
+  assert.equal(headers.get('content-range'), 'items 0-3/4');
   const found = (body as Record<string, unknown>[]).map((one) => [
     ...[one['entityType'], one['entityId'], one['fieldPath'], one['fieldKey']],
   ]);
@@ -292,6 +293,11 @@ test('a secret scan names where credentials stand readable, and never the creden
   const text = JSON.stringify(body);
   for (const secret of [token, password]) assert.ok(!text.includes(secret.slice(0, 8)), text);
   assert.ok(group.id);
+  const tokens = Array.from({ length: 1_200 }, (_, at) => `go('${token}${at}');`).join('\n');
+  await made(cp, '/v1/snippets', { name: 'many', script: tokens });
+  const many = await cp.api('GET', '/v1/secret-scans');
+  assert.equal(many.body.length, 1_000);
+  assert.equal(many.headers.get('content-range'), 'items 0-999/1204', 'nothing is left out unsaid');
   const reader = await createApiKey({ url: cp.url, key: cp.apiKey }, 'reader');
   const refused = await cp.api('GET', '/v1/secret-scans', undefined, {
     authorization: `Bearer ${reader.rawKey}`,
