@@ -14,6 +14,7 @@ export { SourceError, type SourceFile } from './mover.ts';
 export {
   type Beside,
   incidentKey,
+  laterUpdates,
   planAccount,
   type SourceAccount,
   sourceLists,

@@ -196,10 +196,12 @@ export class SourceApi {
     if (paging === 'whole') {
       const { body } = await this.#read(path);
       // Some lists became pages later.
-      const list = isFields(body) && 'entries' in body ? body['entries'] : body;
-      return this.#entriesOf(path, list);
+      const isPage = isFields(body) && 'entries' in body;
+      if (!isPage || typeof body['nextId'] !== 'string') {
+        return this.#entriesOf(path, isPage ? body['entries'] : body);
+      }
     }
-    if (paging === 'cursor') {
+    if (paging !== 'pages') {
       const all: Fields[] = [];
       for await (const entries of this.byCursor(path)) {
         all.push(...entries);

@@ -45,6 +45,9 @@ const goesOn = 408;
 /** A deployment that takes longer has ended with an error by itself. */
 const longestWaits = 120;
 
+/** The control plane answers, and does not do it. */
+export class RefusedError extends OperatorError {}
+
 interface Answered {
   status: number;
   body: unknown;
@@ -112,7 +115,7 @@ export class AccountApi {
     if (answer.status < 300 || answer.status === goesOn) return answer;
     const parsed = refusal.safeParse(answer.body);
     const reason = parsed.success ? parsed.data.message : `status ${answer.status}`;
-    throw new OperatorError(`could not ${what}: ${reason}`);
+    throw new RefusedError(`could not ${what}: ${reason}`);
   }
 
   async #settle(what: string, project: string, first: Answered): Promise<ProjectChange> {

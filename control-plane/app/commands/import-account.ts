@@ -8,6 +8,7 @@ import { OperatorError, trying } from '../../errors/operator-error.ts';
 import {
   type Beside,
   incidentKey,
+  laterUpdates,
   type Plan,
   planAccount,
   projectBodyOf,
@@ -15,7 +16,7 @@ import {
 } from '../../movers/index.ts';
 import { addressRule, openOutgoing } from '../../notifications/index.ts';
 import { readAccount, SourceApi, SourceApiError } from '../../shadow/index.ts';
-import { AccountApi, hasKey, ownUrl } from './account-api.ts';
+import { AccountApi, hasKey, ownUrl, RefusedError } from './account-api.ts';
 import { variablesIn } from './apply-folder.ts';
 import { showOrApply, type PlanOutput, usableName } from './import-project.ts';
 import { note } from './output.ts';
@@ -121,37 +122,76 @@ class Made {
 
 const pages = '/v1/status-pages';
 
-/** Makes what is beside the project, unless it is there already. */
-async function applyBeside(api: AccountApi, made: Made, beside: Beside): Promise<string> {
-  const isNeeded = beside.incidents.length > 0;
-  const known = new Set(isNeeded ? (await made.list(`${pages}/incidents`)).map(incidentKey) : []);
-  const incidents = beside.incidents.filter((each) => !known.has(incidentKey(each)));
+/** Incidents that are not here, and what was said since of those that are. */
+async function applyIncidents(
+  api: AccountApi,
+  made: Made,
+  { incidents }: Beside,
+  attempt: (step: () => Promise<void>) => Promise<void>,
+): Promise<number> {
+  const path = `${pages}/incidents`;
+  const known = Map.groupBy(incidents.length > 0 ? await made.list(path) : [], incidentKey);
+  let added = 0;
   for (const incident of incidents) {
-    const services: { id: unknown }[] = [];
-    for (const { logicalId, name } of incident.services) {
-      services.push({ id: await made.idOf(logicalId, `${pages}/services`, 'name', name) });
-    }
-    const body = { ...incident, services };
-    await api.call(`import the incident «${incident.name}»`, 'POST', `${pages}/incidents`, body);
+    const what = `import the incident «${incident.name}»`;
+    const here = known.get(incidentKey(incident))?.shift();
+    await attempt(async () => {
+      if (here !== undefined) {
+        for (const update of laterUpdates(incident, here)) {
+          await api.call(what, 'POST', `${path}/${String(here['id'])}/incident-updates`, update);
+        }
+        return;
+      }
+      const services: { id: unknown }[] = [];
+      for (const { logicalId, name } of incident.services) {
+        services.push({ id: await made.idOf(logicalId, `${pages}/services`, 'name', name) });
+      }
+      await api.call(what, 'POST', path, { ...incident, services });
+      added += 1;
+    });
   }
+  return added;
+}
+
+/** Makes what is beside the project, unless it is there already. What is refused keeps nothing else from being made. */
+async function applyBeside(api: AccountApi, made: Made, beside: Beside): Promise<void> {
+  const refused: string[] = [];
+  const attempt = async (step: () => Promise<void>) => {
+    try {
+      await step();
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      refused.push(error.message);
+    }
+  };
+  const incidents = await applyIncidents(api, made, beside, attempt);
   let subscribers = 0;
   for (const list of Map.groupBy(beside.subscribers, ({ page }) => page.url).values()) {
     for (let at = 0; at < list.length; at += subscribersAtOnce) {
       const some = list.slice(at, at + subscribersAtOnce);
       const [{ page } = { page: { logicalId: '', url: '' } }] = some;
-      const id = await made.idOf(page.logicalId, pages, 'url', page.url);
-      const answer = await api.call(
-        ...(['import subscribers', 'POST', `${pages}/${String(id)}/subscriptions/bulk`] as const),
-        {
-          subscriptions: some.map(({ address }) => ({ type: 'EMAIL', config: address })),
-          // They have confirmed it there.
-          autoVerify: true,
-        },
-      );
-      subscribers += isFields(answer) ? Number(answer['created']) : 0;
+      await attempt(async () => {
+        const id = await made.idOf(page.logicalId, pages, 'url', page.url);
+        const answer = await api.call(
+          `import subscribers of the page ${page.url}`,
+          'POST',
+          `${pages}/${String(id)}/subscriptions/bulk`,
+          {
+            subscriptions: some.map(({ address }) => ({ type: 'EMAIL', config: address })),
+            // They have confirmed it there.
+            autoVerify: true,
+          },
+        );
+        subscribers += isFields(answer) ? Number(answer['created']) : 0;
+      });
     }
   }
-  return `${incidents.length} incidents and ${subscribers} subscribers of status pages were added`;
+  note(`${incidents} incidents and ${subscribers} subscribers of status pages were added`);
+  if (refused.length > 0) {
+    throw new OperatorError(
+      `${refused.join('\n')}\nAll else was imported. Change what is named there or here, and import again`,
+    );
+  }
 }
 
 const mostRefusals = 100;
@@ -209,5 +249,5 @@ export async function importAccount(options: AccountOptions): Promise<void> {
   const applied = await showOrApply(plan, name, options);
   if (applied === null) return;
   const { api, change } = applied;
-  note(await applyBeside(api, new Made(api, change.diff), beside));
+  await applyBeside(api, new Made(api, change.diff), beside);
 }

@@ -4,7 +4,7 @@ import { emailAddress } from '@monitor/shared/contract/status-page.ts';
 import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
 import type { Fields } from '@monitor/shared/fields.ts';
 import type { Plan } from '../plan.ts';
-import { fieldsOf, recordsIn } from '../source-object.ts';
+import { recordsIn } from '../source-object.ts';
 import type { SourceAccount } from './kinds.ts';
 
 export interface MovedIncident {
@@ -124,8 +124,14 @@ export function besideOf(plan: Plan, source: SourceAccount, has: Has): Beside {
   return { incidents, subscribers: subscribersOf(plan, source, has) };
 }
 
-export const incidentKey = (incident: unknown): string => {
-  const { name, incidentUpdates } = fieldsOf(incident);
-  const texts = recordsIn(incidentUpdates).map(({ description }) => String(description));
-  return JSON.stringify([name, texts.sort()]);
-};
+const dateOf = (update: Fields): number => Date.parse(String(update['publicIncidentUpdateDate']));
+
+/** The same for an incident here and there: people add updates on both sides, and the first keeps its date. */
+export const incidentKey = ({ name, incidentUpdates }: Fields | MovedIncident): string =>
+  JSON.stringify([name, Math.min(...recordsIn(incidentUpdates).map(dateOf))]);
+
+/** What was said there after all that is known here. Earlier ones were imported, or people here deleted them. */
+export function laterUpdates(moved: MovedIncident, known: Fields): Fields[] {
+  const newest = Math.max(...recordsIn(known['incidentUpdates']).map(dateOf));
+  return moved.incidentUpdates.filter((update) => dateOf(update) > newest);
+}

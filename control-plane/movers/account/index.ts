@@ -14,7 +14,7 @@ import { fieldsOf, recordsIn } from '../source-object.ts';
 import { besideOf, type Beside } from './beside.ts';
 import { madeAnew, type SourceAccount, type SourceKind, sourceKinds } from './kinds.ts';
 
-export { type Beside, incidentKey, type MovedIncident } from './beside.ts';
+export { type Beside, incidentKey, laterUpdates, type MovedIncident } from './beside.ts';
 export { type SourceAccount, type SourceList, sourceLists, type SourceListName } from './kinds.ts';
 
 export interface AccountRequest {

@@ -204,6 +204,48 @@ test('one installation moves to another, and what people set there stays', async
   assert.equal((await to.json('--env-file', env)).changes.updated, 1);
 });
 
+test('incidents with equal texts are two, and what is said later there is said here, once', async () => {
+  await using from = await startTestControlPlane({ requestsPerMinute: 0 });
+  const service = await createService({ url: from.url, key: from.apiKey }, 'Search');
+  const path = '/v1/status-pages/incidents';
+  const open = async (day: string): Promise<string> => {
+    const publicIncidentUpdateDate = `2026-06-0${day}T10:00:00.000Z`;
+    const body = {
+      ...{ name: 'Slow', severity: 'MINOR', services: [{ id: service.id }] },
+      incidentUpdates: [{ description: 'We look into it.', publicIncidentUpdateDate }],
+    };
+    return (await from.api('POST', path, body)).body.id;
+  };
+  const ids = [await open('1'), await open('2')];
+  await using to = await mover(from.url, from.apiKey);
+  await to.json('--yes');
+  const statuses = async () =>
+    (await entriesOf(to.cp, path)).map(({ lastUpdateStatus, incidentUpdates }) => [
+      ...[lastUpdateStatus, (incidentUpdates as Fields[]).length],
+    ]);
+  assert.deepEqual(await statuses(), [
+    ['INVESTIGATING', 1],
+    ['INVESTIGATING', 1],
+  ]);
+  // A person here says something of the other one.
+  const here = (await entriesOf(to.cp, path)).find((each) =>
+    JSON.stringify(each).includes('2026-06-02'),
+  );
+  await to.cp.api('POST', `${path}/${String(here?.['id'])}/incident-updates`, {
+    ...{ description: 'It was the cache.', status: 'IDENTIFIED' },
+  });
+  await from.api('POST', `${path}/${ids[0]}/incident-updates`, {
+    ...{ description: 'It is over.', status: 'RESOLVED' },
+  });
+  for (let imports = 0; imports < 2; imports += 1) {
+    await to.json('--yes');
+    assert.deepEqual((await statuses()).toSorted(), [
+      ['IDENTIFIED', 2],
+      ['RESOLVED', 2],
+    ]);
+  }
+});
+
 test('a private page is not made public, and another account deletes nothing unless it is said', async () => {
   const recorded = recordAccount(7);
   Object.assign(recorded.lists.snippet[0] ?? {}, { 'odd.name': 'x' });

@@ -57,6 +57,18 @@ test('both ways of paging give every entry once, and the account is named', asyn
   assert.equal(request?.headers['x-checkly-account'], 'an-account');
 });
 
+test('a list that has become pages is read to its end', async () => {
+  await using source = await httpReceiver(({ query }) =>
+    json(
+      query.get('nextId') === null
+        ? { entries: [{ id: 1 }], nextId: 'two' }
+        : { entries: [{ id: 2 }], nextId: null },
+    ),
+  );
+  await using client = await clientOf(source.url);
+  assert.deepEqual(idsOf(await client.api.list('/v1/snippets', 'whole')), [1, 2]);
+});
+
 test('it waits as long as it is asked to, in seconds or until a date, and after failures', async () => {
   await using source = await serveAccount(recorded);
   const path = /snippets/;
