@@ -143,7 +143,7 @@ if (process.getuid?.() === 0) process.env['TMPDIR'] = reachableFolder();
 const startedAt = performance.now();
 const filesOf: Record<TestEngine, string[]> = {
   sqlite: filesForSqlite(sources),
-  postgres: filesForPostgres(sources, (file) => readFileSync(file, 'utf8')),
+  postgres: filesForPostgres(sources, (file) => readFileSync(file, 'utf8'), isLong),
 };
 const groups = (['sqlite', 'postgres'] as const)
   .filter((engine) => values.engine === undefined || values.engine === engine)

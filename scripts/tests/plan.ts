@@ -53,6 +53,9 @@ function onlyEngineOf(source: string): TestEngine | undefined {
   return name === 'SQLite' ? 'sqlite' : 'postgres';
 }
 
+/** A line of a comment in a test file that says which others run its statements on PostgreSQL. */
+const inLongTierOnPostgres = /^(?:\/\/| \*) PostgreSQL in the long tier: \S/m;
+
 const startsControlPlane = 'test/support/control-plane.ts';
 /** A page asks the API, whose own tests run on both engines. */
 const startsBrowser = 'test/support/found-browser.ts';
@@ -89,11 +92,12 @@ export function filesForSqlite(sources: ReadonlyMap<string, string>): string[] {
 /**
  * The files whose tests run on PostgreSQL: those that run there alone, and once more those that start a
  * control plane in their process and no browser, by themselves or through `test/support`, unless they say
- * why not. `readSource` gives the text of any file.
+ * why not, or why only in the long tier. `readSource` gives the text of any file.
  */
 export function filesForPostgres(
   sources: ReadonlyMap<string, string>,
   readSource: (file: string) => string,
+  isLong = false,
 ): string[] {
   const reachesControlPlane = reaching(startsControlPlane, readSource);
   const reachesBrowser = reaching(startsBrowser, readSource);
@@ -102,6 +106,7 @@ export function filesForPostgres(
       const only = onlyEngineOf(source);
       if (only !== undefined) return only === 'postgres';
       return (
+        (isLong || !inLongTierOnPostgres.test(source)) &&
         /^test\/(control-plane|security)\//.test(file) &&
         reachesControlPlane(file, source) &&
         !reachesBrowser(file, source)

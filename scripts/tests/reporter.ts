@@ -6,6 +6,8 @@ import { endedCpuMs, ownCpuMs } from '../bench/measure.ts';
 /** One line of the report. */
 export type ReportLine =
   | { kind: 'note'; file: string | undefined; text: string }
+  /** After the last test: hooks have ended what all tests used, such as a browser. */
+  | { kind: 'end'; file: undefined; cpuMs: number }
   | {
       kind: 'test';
       file: string | undefined;
@@ -78,4 +80,6 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     clearTimeout(ending);
     if (running === 0) ending = endLater();
   }
+  const end: ReportLine = { kind: 'end', file: undefined, cpuMs: cpuSinceLastTest() };
+  yield `${JSON.stringify(end)}\n`;
 }

@@ -35,8 +35,9 @@ export function resultsOf(files: readonly string[], lines: readonly ReportLine[]
       current.notes.push(line.text);
       continue;
     }
-    const { name, nesting, outcome, reason, tookMs, cpuMs } = line;
-    current.cpuMs += cpuMs;
+    current.cpuMs += line.cpuMs;
+    if (line.kind === 'end') continue;
+    const { name, nesting, outcome, reason, tookMs } = line;
     if (nesting === 0) current.tookMs += tookMs;
     if (outcome === 'skipped' && reason === longTier) {
       current.left += 1;

@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: test-sessions.test.ts and held-deletions.test.ts run its statements on both.
 /** Trials: a check runs as it was typed, before it is saved, and leaves nothing behind. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: resources.test.ts runs its statements on both.
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

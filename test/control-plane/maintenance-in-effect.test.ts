@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: check-sessions.test.ts and deleted-references.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';

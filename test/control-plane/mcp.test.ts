@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: it asks the API, whose own tests run on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {

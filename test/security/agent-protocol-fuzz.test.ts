@@ -1,4 +1,5 @@
 // Own process: it starts many programs.
+// PostgreSQL in the long tier: agent-boundary.test.ts and ingest-results.test.ts run its statements on both.
 /**
  * The agent protocol under 20,000 submissions of a hostile key, most of them damaged, beside check-ins,
  * leases, files and reports. TEST_SEED plays another sequence.

@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: tests of results, files and certificates run its statements on both.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'node:test';

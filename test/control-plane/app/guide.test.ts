@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: it serves files; the few statements of a check-in run on both in agent-boundary.test.ts.
 /** The guide at `/guide/`: public, strict, found below any path, and clear while it is not built. */
 import assert from 'node:assert/strict';
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';

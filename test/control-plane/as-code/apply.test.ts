@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: it deploys and exports as tests of projects and imports do, whose statements run on both.
 /** What an account has becomes a folder, and a folder becomes what an account has. */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: it deploys as tests of projects do, whose statements run on both.
 /** `apply --sign-with`: what is signed from files is what agents get, and they take it. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

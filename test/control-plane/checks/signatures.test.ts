@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: held-deletions.test.ts and assembled-checks.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {

@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: test-sessions.test.ts and newest-operations.test.ts run its statements on both.
 /** The broker of test results: who may connect, what they may ask for, and what they get again. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,4 +1,5 @@
 // Own process: it starts many programs.
+// PostgreSQL in the long tier: it asks the API, whose own tests run on both.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

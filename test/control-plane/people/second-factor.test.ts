@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: people.test.ts of test/security runs its statements on both.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import test from 'node:test';

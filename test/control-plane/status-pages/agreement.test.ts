@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: pages.test.ts and incident-automation.test.ts run its statements on both.
 /** The page, its badge, its JSON, its feeds and the API say the same, and what is true. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

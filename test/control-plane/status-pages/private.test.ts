@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: limits.test.ts and pages.test.ts beside it run its statements on both.
 /** Pages that ask for a password. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

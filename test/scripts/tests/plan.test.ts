@@ -72,6 +72,21 @@ test('a reason is asked for', () => {
   assert.equal(planGroups(sources).length, 1);
 });
 
+test('a file whose statements others run on PostgreSQL runs there in the long tier alone', () => {
+  const start = "import { start } from '../support/control-plane.ts';\n";
+  const reason = '// PostgreSQL in the long tier:';
+  const sources = new Map([
+    ['test/control-plane/a.test.ts', `${reason} checks.test.ts runs its statements.\n${start}`],
+    ['test/control-plane/b.test.ts', `${reason}\n${start}`],
+  ]);
+  const [often, ...rest] = [false, true].map((isLong) =>
+    filesForPostgres(sources, () => '', isLong),
+  );
+  assert.deepEqual(often, ['test/control-plane/b.test.ts']);
+  assert.deepEqual(rest, [[...sources.keys()]]);
+  assert.deepEqual(filesForSqlite(sources), [...sources.keys()]);
+});
+
 test('files that start a control plane and no browser in their process run on PostgreSQL too, unless they say why not', () => {
   const world = 'test/support/world.ts';
   const sources = new Map([

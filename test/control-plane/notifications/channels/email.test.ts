@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: outbox-sender.test.ts and announce-due-updates.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { SMTPServerOptions } from 'smtp-server';

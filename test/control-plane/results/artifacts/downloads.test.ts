@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: prune-artifacts.test.ts and statements.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { get } from 'node:http';

@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: prune-artifacts.test.ts runs its statements on both.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';

@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: announce-due-updates.test.ts runs its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Kysely } from 'kysely';
