@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import type { Report } from '../../../../agent/doctor/finding.ts';
 import { Program } from '../../../../proof/program.ts';
 import { FakeControlPlane, locationKey } from '../../../support/fake-control-plane.ts';
+import { agentProgram } from '../../../support/programs.ts';
 import { eventually } from '../../../support/system.ts';
 import type { Office } from './office.ts';
 
@@ -46,7 +47,7 @@ export const inLab = making('lab');
 export const slow = (environment: Making): Making => ({ ...environment, isSlow: true });
 
 const nobody = 65_534;
-const agent = resolve(import.meta.dirname, '../../../../agent/main.ts');
+const agent = resolve(agentProgram);
 /** The same program starts in each environment: half of its time goes into compiling it. */
 const compileCache = resolve(import.meta.dirname, '../../../../node_modules/.cache/doctor');
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
