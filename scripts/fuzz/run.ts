@@ -43,6 +43,8 @@ import { drawsOf, makeRequest, type Draw, type MadeRequest } from './requests.ts
 export interface FuzzOptions {
   count: number;
   seed: number;
+  /** Requests of a sequence, which are the first of those of a longer one; 400 by default. */
+  steps?: number;
   /** Only this one; by default as many as `count` takes. */
   sequence?: number;
   onProgress?: (done: number, failures: number) => void;
@@ -71,7 +73,6 @@ export const cannotSucceed: Readonly<Record<string, string>> = {
 /** What is cancelled is kept, and what is off is read as off. */
 const goesOnBeingRead: ReadonlySet<string> = new Set(['cancelMaintenance', 'stopShadow']);
 
-const stepsPerSequence = 400;
 /** In so many sequences each operation is called once as its contract means it. */
 const sequencesPerRound = 12;
 const lanes = 8;
@@ -102,6 +103,7 @@ interface Game {
   operations: readonly Operation[];
   report: FuzzReport;
   seed: number;
+  steps: number;
 }
 
 /** What an answer breaks of the contract. */
@@ -394,7 +396,7 @@ class Sequence {
   }
 
   async #play(): Promise<void> {
-    const { operations, seed, report } = this.#game;
+    const { operations, seed, report, steps } = this.#game;
     const chooser = fc.oneof(
       ...operations.map((operation) => ({
         weight: weightOf(operation.route),
@@ -402,7 +404,7 @@ class Sequence {
       })),
     );
     const drawn = fc.sample(chooser, {
-      numRuns: stepsPerSequence,
+      numRuns: steps,
       seed: (seed * 1_000_003 + this.#number) | 0,
     });
     const meant = roundOf(operations, this.#number);
@@ -629,7 +631,7 @@ async function problemsOfDatabase({ controlPlane, api }: TestControlPlane): Prom
 /** Plays until `count` requests were made, or far too much is wrong. */
 export async function fuzz(cp: TestControlPlane, options: FuzzOptions): Promise<FuzzReport> {
   const startedAt = performance.now();
-  const { count, seed } = options;
+  const { count, seed, steps = 400 } = options;
   const report: FuzzReport = {
     ...{ requests: 0, readBack: 0, clients: 0, commands: 0, seconds: 0, neverAccepted: [] },
     failures: new Map(),
@@ -637,9 +639,9 @@ export async function fuzz(cp: TestControlPlane, options: FuzzOptions): Promise<
   };
   // Not through a URL, which would tidy up the paths that are meant to be untidy.
   const pool = new Pool(cp.url, { connections: lanes * 2, pipelining: 1 });
-  const game = { cp, pool, operations: await operationsOf(), report, seed };
+  const game = { cp, pool, operations: await operationsOf(), report, seed, steps };
   let next = options.sequence ?? 0;
-  const end = options.sequence === undefined ? Math.ceil(count / stepsPerSequence) : next + 1;
+  const end = options.sequence === undefined ? Math.ceil(count / steps) : next + 1;
   const lane = async () => {
     while (next < end && report.failures.size < maxFailures) {
       await Sequence.play(game, next++);
