@@ -19,7 +19,7 @@ const second = 1_000;
 const roundsOfLongTier = Number(process.env['TEST_CLUSTER_ROUNDS'] ?? 12);
 const diskMegabytes = 600;
 const locations = ['office', 'warehouse'];
-const checksOfLocation = isLong ? 200 : 30;
+const checksOfLocation = isLong ? 200 : 12;
 
 interface Heartbeat {
   id: string;
@@ -169,7 +169,7 @@ async function endure(
   const pick = (): number => Math.floor(random() * 3);
   let kills = 0;
   const killSome = async (): Promise<void> => {
-    for (let count = 0; count < 4; count += 1) {
+    for (let count = 0; count < (isLong ? 4 : 2); count += 1) {
       const place = pick();
       await cluster.kill(place);
       kills += 1;
