@@ -23,69 +23,51 @@ export const commands: Readonly<
   Record<FirstWord<keyof typeof commandDoors>, NamedCommand<Command>>
 > = {
   start: {
-    takes: '',
-    hasOptions: true,
     summary: 'serve a location: run its checks and report their results',
     load: async () => (await import('./commands/start.ts')).registerStart,
   },
   run: {
     takes: '<check...>',
-    hasOptions: true,
     summary: 'run checks without a control plane and print the results',
     load: async () => (await import('./commands/run.ts')).registerRun,
   },
   runtime: {
-    takes: '',
     hasOptions: false,
     summary: 'manage the npm packages that scripts can import',
     load: async () => (await import('./commands/runtime.ts')).registerRuntime,
   },
   doctor: {
-    takes: '',
-    hasOptions: true,
     summary: 'diagnose why an agent does not work here',
     load: async () => (await import('./commands/doctor.ts')).registerDoctor,
   },
   status: {
-    takes: '',
-    hasOptions: true,
     summary: 'show the status of the local agent',
     load: async () => (await import('./commands/status.ts')).registerStatus,
   },
   'support-bundle': {
-    takes: '',
-    hasOptions: true,
     summary: 'collect diagnostics into one file',
     load: async () => (await import('./commands/support-bundle.ts')).registerSupportBundle,
   },
   'encryption-key': {
-    takes: '',
-    hasOptions: true,
     summary: 'generate a key pair for encrypted results',
     load: async () => (await import('./commands/encryption-key.ts')).registerEncryptionKey,
   },
   decrypt: {
     takes: '[file]',
-    hasOptions: true,
     summary: 'decrypt results, and files of results, with your private key',
     load: async () => (await import('./commands/decrypt.ts')).registerDecrypt,
   },
   traceroute: {
     takes: '<target>',
-    hasOptions: true,
     summary: 'trace the route to a target, with loss and times per hop',
     load: async () => (await import('./commands/traceroute.ts')).registerTraceroute,
   },
   completion: completionCommand,
   proof: {
-    takes: '',
-    hasOptions: true,
     summary: 'run the fault-injection proof',
     load: async () => (await import('./commands/proof.ts')).registerProof,
   },
   version: {
-    takes: '',
-    hasOptions: true,
     summary: 'print the version of the agent',
     load: async () => (await import('./commands/version.ts')).registerVersion,
   },

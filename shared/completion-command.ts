@@ -1,6 +1,5 @@
 /** The command `completion` of each program. */
 export const completionCommand = {
-  takes: '',
   hasOptions: false,
   summary: 'generate shell completions for bash, zsh or fish',
   load: async () => {

@@ -1,8 +1,9 @@
 /** A command in the overview of a program, with its loader. */
 export interface NamedCommand<Program> {
-  /** Its arguments, such as `<file>`; empty without any. */
-  readonly takes: string;
-  readonly hasOptions: boolean;
+  /** Its arguments, such as `<file>`; by default none. */
+  readonly takes?: string;
+  /** True by default. */
+  readonly hasOptions?: boolean;
   readonly summary: string;
   readonly load: () => Promise<(program: Program) => unknown>;
 }
@@ -29,7 +30,7 @@ export async function registerNamed<Program extends Outlined>(
     (await named.load())(program);
     return;
   }
-  for (const [each, { takes, hasOptions, summary }] of Object.entries(commands)) {
+  for (const [each, { takes = '', hasOptions = true, summary }] of Object.entries(commands)) {
     const outline = program.command(`${each} ${takes}`.trim()).description(summary);
     if (hasOptions) outline.option('--any');
   }
