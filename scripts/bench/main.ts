@@ -10,7 +10,6 @@ import { benchAnalytics } from './analytics.ts';
 import { benchApi } from './api.ts';
 import { benchBrowser } from './browser.ts';
 import { benchConsole } from './console.ts';
-import { benchEdits } from './edits.ts';
 import { benchEncryption } from './encryption.ts';
 import { benchFleet } from './fleet.ts';
 import { benchIngest } from './ingest.ts';
@@ -31,7 +30,6 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
   browser: benchBrowser,
   ingest: benchIngest,
   fleet: benchFleet,
-  edits: benchEdits,
   start: benchStart,
   ...kindParts,
   encryption: benchEncryption,

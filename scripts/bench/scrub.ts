@@ -50,9 +50,7 @@ async function measure(rounds: number, work: () => Promise<void> | void): Promis
 
 const nowhere = (): Writable =>
   new Writable({
-    write: (_chunk, _encoding, done) => {
-      done();
-    },
+    write: (_chunk, _encoding, done) => done(),
   });
 
 export async function benchScrub({ rounds }: Bench): Promise<void> {
