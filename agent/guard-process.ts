@@ -34,9 +34,7 @@ export const processEnvironment: Readonly<Record<string, string | undefined>> = 
 export function guardProcess({ libc }: OpenedLibc = openLibc()): void {
   takeFromEnvironment(libc, secretVariables, process.env);
   if (libc !== null) {
-    ifPossible(() => {
-      guardFromOwnUser(libc);
-    });
+    ifPossible(() => guardFromOwnUser(libc));
   }
   refuseDebugger();
 }
@@ -44,7 +42,5 @@ export function guardProcess({ libc }: OpenedLibc = openLibc()): void {
 /** Keeps descriptors that this process was started with from its children. Only after a relaunch: it would lose them. */
 export function guardDescriptors({ libc }: OpenedLibc = openLibc()): void {
   if (libc === null) return;
-  ifPossible(() => {
-    keepDescriptorsFromChildren(libc);
-  });
+  ifPossible(() => keepDescriptorsFromChildren(libc));
 }

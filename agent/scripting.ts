@@ -117,9 +117,7 @@ function runtimesFor(
     ...(isFetched && {
       onMissing: fetchMissing({
         ...{ directory, environment, signal, now },
-        onFetched: (id) => {
-          logger.info({ runtime: id }, 'a runtime that checks name was installed');
-        },
+        onFetched: (id) => logger.info({ runtime: id }, 'a runtime that checks name was installed'),
         onFailed: (id, reason) => {
           logger.info({ runtime: id, reason }, 'a runtime that checks name cannot be installed');
         },
@@ -175,9 +173,7 @@ export async function openScripting(parts: ScriptingParts): Promise<OpenScriptin
     }),
   );
   const stopping = new AbortController();
-  stack.defer(() => {
-    stopping.abort();
-  });
+  stack.defer(() => stopping.abort());
   const runtimes = await runtimesFor(parts, host, builtin, stopping.signal);
   const isWarm = config.BROWSER_MODE === 'warm';
   const sessions = stack.use(

@@ -101,9 +101,7 @@ export async function startBalancer(port = 0): Promise<Balancer> {
     }
     const parts: Buffer[] = [];
     incoming.on('data', (part: Buffer) => parts.push(part));
-    incoming.once('end', () => {
-      forward(incoming, response, parts, new Set());
-    });
+    incoming.once('end', () => forward(incoming, response, parts, new Set()));
   });
   server.keepAliveTimeout = 65_000;
   const { url, [Symbol.asyncDispose]: close } = await listen(server, port);

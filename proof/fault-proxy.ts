@@ -153,9 +153,7 @@ export class FaultProxy implements AsyncDisposable {
   #serverPort: number;
   readonly #random: () => number;
   readonly #wires = new Set<Wire>();
-  readonly #server = createServer((client) => {
-    this.#take(client);
-  });
+  readonly #server = createServer((client) => this.#take(client));
   #fault: Fault | null = null;
   #port = 0;
   /** How many connections there were. */

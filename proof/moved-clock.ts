@@ -17,9 +17,7 @@ export interface MovedClock {
 export function moveClock(file: string): MovedClock {
   const library = libFaketime();
   if (library === undefined) throw new Error('libfaketime is not installed');
-  const by = (step: string): void => {
-    writeFileSync(file, step);
-  };
+  const by = (step: string): void => writeFileSync(file, step);
   by('+0');
   return {
     settings: {

@@ -126,9 +126,7 @@ export class Program implements AsyncDisposable {
         resolve(line);
       };
       this.#listeners.add(listener);
-      void this.#end().then((how) => {
-        reject(new Error(`waited for "${text}", but it ${how}`));
-      });
+      void this.#end().then((how) => reject(new Error(`waited for "${text}", but it ${how}`)));
     });
   }
 

@@ -108,9 +108,7 @@ class Run {
     const apart = able.filter(({ prepareWorld }) => prepareWorld !== undefined);
     using folder = temporaryFolder();
     const groups = [...(together.length === 0 ? [] : [together]), ...apart.map((each) => [each])];
-    const progress = setInterval(() => {
-      this.#sayProgress(startedAt);
-    }, progressEveryMs);
+    const progress = setInterval(() => this.#sayProgress(startedAt), progressEveryMs);
     try {
       const tallies = await Promise.all(
         groups.map((group, index) => this.#runWorld(group, join(folder.path, String(index)))),

@@ -33,9 +33,7 @@ export function temporaryFolder(): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), 'monitor-'));
   return {
     path,
-    [Symbol.dispose]: () => {
-      rmSync(path, { recursive: true, force: true });
-    },
+    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
 }
 

@@ -379,9 +379,7 @@ class Connection {
   reset(): void {
     if (this.#isOver) return;
     // What was sent before still arrives.
-    this.#at(this.#world.outside, 'up', () => {
-      this.#tell(this.#server, this.#serverHost);
-    });
+    this.#at(this.#world.outside, 'up', () => this.#tell(this.#server, this.#serverHost));
     this.#at(this.#world.outside, 'down', () => {
       this.#over();
       this.#tell(this.#client, this.#clientHost);
@@ -466,9 +464,7 @@ prototype.listen = function (this: Any, ...given: unknown[]) {
   if (callback !== undefined) this.once('listening', callback);
   const [first] = given;
   const wanted = typeof first === 'number' ? first : typeof first === 'object' ? 0 : NaN;
-  const fail = (error: unknown): void => {
-    process.nextTick(() => this.emit('error', error));
-  };
+  const fail = (error: unknown): void => process.nextTick(() => this.emit('error', error));
   // A socket in a folder: nobody asks there.
   if (Number.isNaN(wanted)) fail(codeError('ENOTSUP', 'listen'));
   else {
@@ -495,9 +491,7 @@ prototype.close = function (this: Any, callback?: (error?: Error) => void) {
   const sockets = host?.world.network.sockets.get(this);
   host?.world.network.close(this);
   addresses.delete(this);
-  const end = (): void => {
-    process.nextTick(() => this.emit('close'));
-  };
+  const end = (): void => process.nextTick(() => this.emit('close'));
   if (sockets === undefined || sockets.size === 0) end();
   else this.once('sockets-closed', end);
   return this;

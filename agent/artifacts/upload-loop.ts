@@ -151,13 +151,7 @@ export class UploadLoop {
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else {
-        signal.addEventListener(
-          'abort',
-          () => {
-            resolve();
-          },
-          { once: true },
-        );
+        signal.addEventListener('abort', () => resolve(), { once: true });
       }
     });
   }
@@ -258,9 +252,7 @@ export class UploadLoop {
     this.#isHurried = true;
     this.#waiting = new WeakMap();
     this.#pausedUntil = Number.NEGATIVE_INFINITY;
-    const cancel = clock.after(withinMs, () => {
-      this.#stopping.abort();
-    });
+    const cancel = clock.after(withinMs, () => this.#stopping.abort());
     this.#wakeUp();
     await this.#lanes;
     cancel();

@@ -185,9 +185,7 @@ async function openChild(
           if (stream === 'stderr') tail = `${tail}${line}\n`.slice(-maxTailLength);
           options.onLine?.(line, stream);
         };
-        const stop = (): void => {
-          stopping.abort();
-        };
+        const stop = (): void => stopping.abort();
         const cancelTimer = clock.after(timeoutMs, () => {
           isTimeout = true;
           stop();
@@ -254,9 +252,7 @@ class KeptChildren {
     this.#drop(key);
     const [oldest] = this.#children.keys();
     if (oldest !== undefined && this.#children.size >= this.#most) this.#drop(oldest);
-    const cancelTimer = this.#clock.after(this.#maxIdleMs, () => {
-      this.#drop(key);
-    });
+    const cancelTimer = this.#clock.after(this.#maxIdleMs, () => this.#drop(key));
     this.#children.set(key, { child, cancelTimer });
   }
 
@@ -295,9 +291,7 @@ export function createScriptSessions(tools: SessionTools): ScriptSessions {
   const close = (child: Promise<Child>): void => {
     track(child.then((opened) => opened[Symbol.asyncDispose]()));
   };
-  const kept = new KeptChildren(tools, (child) => {
-    close(Promise.resolve(child));
-  });
+  const kept = new KeptChildren(tools, (child) => close(Promise.resolve(child)));
   const prepare = (runtime: InstalledRuntime): void => {
     const ready = waiting.get(runtime.folder) ?? [];
     waiting.set(runtime.folder, ready);

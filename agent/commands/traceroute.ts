@@ -83,9 +83,7 @@ export function registerTraceroute(program: Command): void {
         throw new AgentError('TRACEROUTE_UNAVAILABLE', opened.problem);
       await using traceroute = opened.traceroute;
       const cancellation = new AbortController();
-      process.once('SIGINT', () => {
-        cancellation.abort();
-      });
+      process.once('SIGINT', () => cancellation.abort());
       const target = await resolveTarget(argument, options);
       if (process.stderr.isTTY) {
         process.stderr.write(`Tracing the way to ${target.address} (Ctrl-C ends it)\n`);

@@ -21,9 +21,7 @@ export function keepUp(
     outbox.dropAged();
     observe();
   };
-  const renewLeases = (): void => {
-    session.renewLeases();
-  };
+  const renewLeases = (): void => session.renewLeases();
   let inspectedUpTo = 0;
   let dataProblem: FolderProblem | null = null;
   const inspect = (): void => {

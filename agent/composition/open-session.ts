@@ -130,15 +130,9 @@ function openExecutor(
         logger,
         within: (path) => runFolderOf(config.AGENT_WORK_DIR, path),
       }),
-    onStored: ({ id }) => {
-      spool.commit(id);
-    },
-    onAttempt: (attempt) => {
-      traces.record(attempt);
-    },
-    onScrubbed: () => {
-      metrics.scrubbed.inc();
-    },
+    onStored: ({ id }) => spool.commit(id),
+    onAttempt: (attempt) => traces.record(attempt),
+    onScrubbed: () => metrics.scrubbed.inc(),
   });
   return { ids, leases, executor, scriptingProblem };
 }

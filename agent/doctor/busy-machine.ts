@@ -31,9 +31,7 @@ export function clockWithoutCpuWaits(clock: Clock, waitedMs: () => number): Cloc
         else cancel = clock.after(leftMs, look);
       };
       let cancel = clock.after(delayMs, look);
-      return () => {
-        cancel();
-      };
+      return () => cancel();
     },
   };
 }

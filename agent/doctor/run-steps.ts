@@ -119,9 +119,7 @@ export async function runSteps(
   { limitMs, clock, starvation = () => null, onWaiting, onFinding }: RunOptions,
 ): Promise<StepFinding[]> {
   const over = new AbortController();
-  const cancel = clock.after(limitMs, () => {
-    over.abort();
-  });
+  const cancel = clock.after(limitMs, () => over.abort());
   const outcomes = new Map<string, Promise<StepFinding[]>>();
   const permits = new Permits(atOnce);
 

@@ -33,9 +33,7 @@ function typed(question: string): Promise<string> {
       resolve(line);
       lines.close();
     });
-    lines.once('close', () => {
-      reject(new AgentError('CONFIG_INVALID', 'no passphrase was typed'));
-    });
+    lines.once('close', () => reject(new AgentError('CONFIG_INVALID', 'no passphrase was typed')));
   });
 }
 

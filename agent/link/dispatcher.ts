@@ -15,12 +15,8 @@ function connectorOf(open: (origin: URL) => Promise<Socket>): buildConnector.con
   return ({ protocol, hostname, port }, callback) => {
     const host = hostname.includes(':') ? `[${hostname}]` : hostname;
     open(new URL(`${protocol}//${host}${port === '' ? '' : `:${port}`}`)).then(
-      (socket) => {
-        callback(null, socket);
-      },
-      (error: unknown) => {
-        callback(error instanceof Error ? error : new Error(String(error)), null);
-      },
+      (socket) => callback(null, socket),
+      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
     );
   };
 }

@@ -90,9 +90,7 @@ function tcp(opening: Opening, host: string, port: number, place: LinkPlace): Pr
         autoSelectFamilyAttemptTimeout: nextAddressAfterMs,
       }),
     );
-    const onError = (error: unknown): void => {
-      reject(connectProblem(error, place));
-    };
+    const onError = (error: unknown): void => reject(connectProblem(error, place));
     socket.once('error', onError);
     socket.once('connect', () => {
       socket.off('error', onError);
@@ -116,9 +114,7 @@ function tls(opening: Opening, below: Socket, host: string, place: LinkPlace): P
     socket.prependOnceListener('secure', () => {
       certificate = certificateOf(socket);
     });
-    const onError = (error: unknown): void => {
-      reject(connectProblem(error, place, certificate));
-    };
+    const onError = (error: unknown): void => reject(connectProblem(error, place, certificate));
     const onClose = (): void => {
       onError(Object.assign(new Error('closed in the TLS handshake'), { code: 'ECONNRESET' }));
     };
@@ -159,9 +155,7 @@ function tunnel(below: Socket, proxy: LinkProxy, target: string, place: LinkPlac
       };
       reject(proxyAnswerProblem(place, target, answer));
     });
-    request.on('error', (error) => {
-      reject(connectProblem(error, place));
-    });
+    request.on('error', (error) => reject(connectProblem(error, place)));
     request.end();
   });
 }

@@ -44,9 +44,7 @@ export function afterTargetTime(
     });
   };
   wait(limitMs);
-  return () => {
-    cancel();
-  };
+  return () => cancel();
 }
 
 /** As `afterTargetTime`, for connecting alone where that has less time than the whole. */
@@ -57,7 +55,5 @@ export function afterConnectTime(
   callback: (connectMs: number) => void,
 ): () => void {
   if (connectMs >= timeoutMs) return () => undefined;
-  return afterTargetTime(clock, connectMs, ownMs, () => {
-    callback(Math.round(connectMs));
-  });
+  return afterTargetTime(clock, connectMs, ownMs, () => callback(Math.round(connectMs)));
 }

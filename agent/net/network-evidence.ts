@@ -133,9 +133,7 @@ async function collect(
   deadline: AbortSignal = tools.signal,
 ): Promise<Evidence> {
   const timeout = new AbortController();
-  const cancel = tools.clock.after(withinMs, () => {
-    timeout.abort();
-  });
+  const cancel = tools.clock.after(withinMs, () => timeout.abort());
   const signal = AbortSignal.any([tools.signal, deadline, timeout.signal]);
   try {
     const [{ pcapReference, ...capture }, way] = await Promise.all([

@@ -130,9 +130,7 @@ export async function readCertificate(
       reject(reason instanceof Error ? reason : new Error(String(reason)));
       release();
     };
-    const onAbort = (): void => {
-      fail(signal.reason);
-    };
+    const onAbort = (): void => fail(signal.reason);
     const cancelTimeout = clock.after(withinMs, () => {
       fail(new Error(`no handshake within ${withinMs} ms`));
     });
@@ -147,9 +145,7 @@ export async function readCertificate(
       });
       opened.push(socket);
       socket.on('error', fail);
-      socket.once('close', () => {
-        fail(new Error('the connection was closed during the handshake'));
-      });
+      socket.once('close', () => fail(new Error('the connection was closed during the handshake')));
       socket.once('secureConnect', () => {
         try {
           resolveReading(readingOf(socket, clock.now(), question.clientCertificate?.ca ?? null));
@@ -173,9 +169,7 @@ export async function readCertificate(
       onOpen: () => {
         if (!tunnel.destroyed) shakeHands({ socket: tunnel });
       },
-      onFailure: (failure) => {
-        fail(new Error(failure.message));
-      },
+      onFailure: (failure) => fail(new Error(failure.message)),
       onError: fail,
     });
   });

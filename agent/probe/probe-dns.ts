@@ -87,9 +87,7 @@ export async function probeDns(
     module.transport_protocol === 'tcp' ? 'TCP' : 'UDP',
     {
       ...{ clock, signal, deadline: begunAt + timeoutMs },
-      log: (message) => {
-        report.note(message);
-      },
+      log: (message) => report.note(message),
     },
   );
   if ('failure' in asked) {

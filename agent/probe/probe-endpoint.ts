@@ -91,9 +91,7 @@ function listenerOf(modules: Modules, parts: ProbeEndpointParts): RequestListene
     // The client gave up while the probe waited for its turn.
     if (response.destroyed) return;
     const hangUp = new AbortController();
-    response.once('close', () => {
-      hangUp.abort();
-    });
+    response.once('close', () => hangUp.abort());
     const report = new ProbeReport();
     const begunAt = clock.monotonic();
     const timeoutMs = timeoutOf(scrape, module);

@@ -207,9 +207,7 @@ export async function probeHttp(
       ...{ clock, signal, clientCertificates: [] },
       timeoutMs: Math.max(1, timeoutMs - (clock.monotonic() - begunAt)),
       proxyUrl: module.proxy_url ?? null,
-      log: (message) => {
-        report.note(message);
-      },
+      log: (message) => report.note(message),
     },
   );
   reportDurations(report, lookupMs, outcome.hops);

@@ -87,9 +87,7 @@ export const runDns: Runner<DnsRequest> = async ({ request }, context) => {
     signal,
     kernelTimes: context.network,
     deadline: began + timeoutMs,
-    log: (message, level) => {
-      context.log(message, level);
-    },
+    log: (message, level) => context.log(message, level),
   };
   const asked = await withNextHopProblem(context, () => ask(request, options, context));
   const base = {

@@ -202,9 +202,7 @@ function converse(
       const state = stateOf(request, answer.text);
       if (state === 'decided' || answer.bytes >= maxReadBytes) settle(null);
       if (isSettled || state === 'open') return;
-      cancelQuiet = clock.after(quietMs, () => {
-        settle(null);
-      });
+      cancelQuiet = clock.after(quietMs, () => settle(null));
     };
     const talk = (): void => {
       if (isSettled) return;

@@ -97,9 +97,7 @@ async function observe(request: TracerouteRequest, context: RunnerContext): Prom
   const startedAt = clock.now();
   const start = clock.monotonic();
   const wanted = isIP(host) === 6 ? 'IPv6' : request.ipFamily;
-  const family = usableFamily(wanted, host, (message) => {
-    context.log(message, 'WARN');
-  });
+  const family = usableFamily(wanted, host, (message) => context.log(message, 'WARN'));
   const resolve = network.useOsResolver ? resolveByOs : resolveByQuery;
   const resolution = await resolve(host, family);
   const dns = clock.monotonic() - start;

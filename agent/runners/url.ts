@@ -31,9 +31,7 @@ async function completeAddress(
     ]);
   try {
     const values = templateValues(variablesOf(context.environment), context.clock);
-    const warn = (message: string): void => {
-      context.log(message, 'WARN', 'request');
-    };
+    const warn = (message: string): void => context.log(message, 'WARN', 'request');
     return completeUrl(complete('the URL', template, inUrl, { values, warn }));
   } catch (error) {
     if (error instanceof FieldProblem) return { failure: error.failure };

@@ -105,9 +105,7 @@ export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launche
       ? null
       : watcher.watch(
           { pid: child.pid, wrappers, uid, folder, hasNamespaces, limits, waits: order.waits },
-          (excess) => {
-            stop(excess, 0);
-          },
+          (excess) => stop(excess, 0),
         );
   const deadline = setTimeout(
     () => {

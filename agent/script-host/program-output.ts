@@ -55,9 +55,7 @@ export class ProgramOutput {
         this.isTruncated = true;
         return false;
       },
-      () => {
-        lines.end();
-      },
+      () => lines.end(),
     );
   }
 

@@ -69,9 +69,7 @@ export function runProgram(program: Program, order: Order, tools: ProgramTools):
     output.readMessages(launched.messages),
   ]);
   launched.commands.on('error', () => undefined);
-  const cancel = (): void => {
-    launched.cancel();
-  };
+  const cancel = (): void => launched.cancel();
   program.signal.addEventListener('abort', cancel, { once: true });
   const finish = async (): Promise<ProgramEnd> => {
     const ending = await launched.ended;

@@ -86,9 +86,7 @@ export class RunWatch {
     if (libc !== null) {
       becomeSubreaper(libc);
       // Kernels before 5.11 do not know the call: code runs there all the same.
-      ifPossible(() => {
-        keepDescriptorsFromChildren(libc);
-      });
+      ifPossible(() => keepDescriptorsFromChildren(libc));
     }
     subscribe('child_process', (message) => {
       const { process: child } = message as { process: ChildProcess };

@@ -24,9 +24,7 @@ export interface UserId extends AsyncDisposable {
 export function claimUserId(uid: number): Promise<UserId | null> {
   return new Promise((resolve) => {
     const server = createServer((socket) => socket.destroy());
-    server.once('error', () => {
-      resolve(null);
-    });
+    server.once('error', () => resolve(null));
     server.listen({ path: `\0monitor-agent-user-${uid}`, exclusive: true }, () => {
       server.unref();
       resolve({ uid, [Symbol.asyncDispose]: () => close(server) });
@@ -36,9 +34,7 @@ export function claimUserId(uid: number): Promise<UserId | null> {
 
 const close = (server: Server): Promise<void> =>
   new Promise((resolve) => {
-    server.close(() => {
-      resolve();
-    });
+    server.close(() => resolve());
   });
 
 /** Takes a user that has no process and that no other run has; null when none is found. */

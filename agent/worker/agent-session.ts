@@ -175,9 +175,7 @@ export class AgentSession {
       for (const id of [...removals, ...upserts.map((check) => check.id)]) {
         if (this.#uncached !== 'all') this.#uncached.add(id);
       }
-      this.#cancelCaching ??= rawClock.after(cacheWithinMs, () => {
-        this.#saveSchedule();
-      });
+      this.#cancelCaching ??= rawClock.after(cacheWithinMs, () => this.#saveSchedule());
     }
     this.#enter('schedule-known');
   }
@@ -209,9 +207,7 @@ export class AgentSession {
     if (jobIds.length === 0) return;
     void client
       .renewLeases(jobIds)
-      .then(({ lost }) => {
-        executor.loseJobs(lost);
-      })
+      .then(({ lost }) => executor.loseJobs(lost))
       .catch(() => undefined);
   }
 

@@ -149,9 +149,7 @@ export class CertificateWatch {
     if (nextAt === Infinity) return;
     const { clock } = this.#options;
     const delayMs = Math.min(Math.max(nextAt - clock.now(), minSleepMs), maxSleepMs);
-    this.#cancelWake = clock.after(delayMs, () => {
-      this.#wake();
-    });
+    this.#cancelWake = clock.after(delayMs, () => this.#wake());
   }
 
   #wake(): void {

@@ -53,9 +53,7 @@ export class OpenRunReports implements Disposable {
   #wait(): void {
     if (this.#isStopped) return;
     this.#cancel = this.#options.clock.after(tellEveryMs, () => {
-      void this.#tell().finally(() => {
-        this.#wait();
-      });
+      void this.#tell().finally(() => this.#wait());
     });
   }
 

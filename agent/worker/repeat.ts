@@ -10,7 +10,5 @@ export function repeat(clock: Clock, everyMs: number, work: () => void): () => v
     });
   };
   wait();
-  return () => {
-    cancel();
-  };
+  return () => cancel();
 }

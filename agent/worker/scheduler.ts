@@ -197,9 +197,7 @@ export class Scheduler {
     if (next === undefined || !this.#isRunning) return;
     const delayMs = Math.min(Math.max(next.at - this.#now(), 0), maxSleepMs);
     this.#wakeAt = this.#options.clock.monotonic() + delayMs;
-    this.#cancelWake = this.#options.clock.after(delayMs, () => {
-      this.#wake();
-    });
+    this.#cancelWake = this.#options.clock.after(delayMs, () => this.#wake());
   }
 
   #wake(): void {
@@ -242,9 +240,7 @@ export class Scheduler {
       this.#portion = 1;
       return;
     }
-    this.#cancelPortion = clock.after(rampMs / portions, () => {
-      this.#makeUp();
-    });
+    this.#cancelPortion = clock.after(rampMs / portions, () => this.#makeUp());
   }
 
   /** How long the timer is overdue, in ms: large when the event loop is blocked. */

@@ -292,9 +292,7 @@ export class SubmitLoop {
     await this.#finished;
     const until = clock.monotonic() + withinMs;
     const hurry = new AbortController();
-    const cancel = clock.after(withinMs, () => {
-      hurry.abort();
-    });
+    const cancel = clock.after(withinMs, () => hurry.abort());
     outbox.commit();
     this.#failures = 0;
     // A failure ends this pass: the caller tries again after a pause.

@@ -119,9 +119,7 @@ const mayMount = (): boolean => {
 async function resolveSlowly(ground: Ground, ms: number): Promise<void> {
   const at = { port: 53, address: '127.53.0.8' };
   const answer = (_name: string, give: (isKnown: boolean) => void): void => {
-    void wait(ms).then(() => {
-      give(true);
-    });
+    void wait(ms).then(() => give(true));
   };
   ground.stack.use(await openNameServer(answer, at));
   const file = ground.file('resolv.conf', `nameserver ${at.address}\noptions timeout:15\n`);
@@ -366,9 +364,7 @@ export const rows: readonly Row[] = [
   },
   {
     ...{ name: 'a folder that was removed', from: '6c', make: port, log: passes.log },
-    disturb: ({ settings }) => {
-      rmSync(settings['AGENT_DATA_DIR'] ?? '', { recursive: true });
-    },
+    disturb: ({ settings }) => rmSync(settings['AGENT_DATA_DIR'] ?? '', { recursive: true }),
     ...{ doctor: /^health-port: .*folder was removed/, status: /no agent answers/ },
   },
   {
@@ -401,17 +397,13 @@ export const rows: readonly Row[] = [
       settings['API_KEY_FILE'] = file('key', `pl_${'0'.repeat(64)}\n`);
       delete settings['API_KEY'];
     },
-    disturb: ({ settings }) => {
-      rmSync(settings['API_KEY_FILE'] ?? '');
-    },
+    disturb: ({ settings }) => rmSync(settings['API_KEY_FILE'] ?? ''),
     doctor: /^settings: API_KEY cannot be read from the file/,
     status: /refuses this agent/,
   },
   {
     ...{ name: 'the outbox is removed while it runs', log: passes.log },
-    disturb: ({ settings }) => {
-      rmSync(join(settings['AGENT_DATA_DIR'] ?? '', 'outbox.db'));
-    },
+    disturb: ({ settings }) => rmSync(join(settings['AGENT_DATA_DIR'] ?? '', 'outbox.db')),
     logAfter: /outbox\.db was removed while the agent runs/,
     doctor: /^data-directory: .*outbox\.db was removed/,
     status: /outbox\.db was removed while the agent runs: restart it/,
@@ -435,9 +427,7 @@ export const rows: readonly Row[] = [
   {
     ...{ name: 'SIGTERM while a file of 150 MB is uploaded', from: 'W8', ...passes, ends: 0 },
     ...{ gateway: () => false, holds: /artifacts/, status: /no agent answers/ },
-    make: ({ settings }) => {
-      leaveFile(settings['AGENT_DATA_DIR'] ?? '');
-    },
+    make: ({ settings }) => leaveFile(settings['AGENT_DATA_DIR'] ?? ''),
     disturb: async ({ agent, held }) => {
       await held;
       agent?.signal('SIGTERM');

@@ -54,9 +54,7 @@ export const heartbeats: ProofCase = {
       };
       ping();
       const timer = setInterval(ping, periodSeconds * 1_000);
-      stopping.signal.addEventListener('abort', () => {
-        clearInterval(timer);
-      });
+      stopping.signal.addEventListener('abort', () => clearInterval(timer));
     }
     return async ({ random, pause, note }) => {
       await pause(between(random, 20_000, 60_000));

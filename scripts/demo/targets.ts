@@ -177,9 +177,7 @@ export async function openTargets(
   const grpc = grpcServer({ port: ports.grpc, health: { '': 'SERVING' } });
   stack.use(await grpc.catch(notOpened('gRPC server', ports.grpc)));
   const at = { port: ports.dns, address: '127.0.0.1' };
-  const answer = (name: string, give: (isKnown: boolean) => void) => {
-    give(name === 'shop.demo');
-  };
+  const answer = (name: string, give: (isKnown: boolean) => void) => give(name === 'shop.demo');
   stack.use(await openNameServer(answer, at, '192.0.2.10'));
   return stack.move();
 }

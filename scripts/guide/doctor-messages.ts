@@ -117,9 +117,7 @@ function messagesIn(
       }
     }
     const inside = ts.isFunctionDeclaration(node) ? limits[node.name?.text ?? ''] : undefined;
-    ts.forEachChild(node, (child) => {
-      visit(child, inside ?? step);
-    });
+    ts.forEachChild(node, (child) => visit(child, inside ?? step));
   };
   visit(file, step);
   return found;

@@ -76,9 +76,7 @@ function contextOf(version: string, previous: string | undefined, isLong: boolea
     epoch: Number(programs.git(repository, 'log', '-1', '--format=%ct', commit)),
     checkout: join(work, 'checkout'),
     previous: previous ?? null,
-    say: (line) => {
-      console.log(`           ${line}`);
-    },
+    say: (line) => console.log(`           ${line}`),
   };
 }
 

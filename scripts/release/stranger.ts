@@ -54,9 +54,7 @@ class Terminal implements Disposable {
         else this.#lines.push(line);
       });
     }
-    this.#child.on('close', () => {
-      this.#hear(1);
-    });
+    this.#child.on('close', () => this.#hear(1));
     this.#child.stdin.write(`mkdir -p ${home} && cd ${home}\n`);
   }
 
@@ -64,9 +62,7 @@ class Terminal implements Disposable {
   async run(script: string, timeoutMs: number): Promise<{ status: number; output: string }> {
     const from = this.#lines.length;
     const status = await new Promise<number>((resolve) => {
-      const timer = setTimeout(() => {
-        resolve(124);
-      }, timeoutMs);
+      const timer = setTimeout(() => resolve(124), timeoutMs);
       this.#hear = (code) => {
         clearTimeout(timer);
         resolve(code);

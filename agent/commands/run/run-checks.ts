@@ -342,9 +342,7 @@ export async function run(given: string[], options: RunOptions): Promise<void> {
   for (const warning of applyTrust(config, processEnvironment, Date.now())) console.error(warning);
   const cancellation = new AbortController();
   const { signal } = cancellation;
-  process.once('SIGINT', () => {
-    cancellation.abort();
-  });
+  process.once('SIGINT', () => cancellation.abort());
   await using bench = new Bench(config, signal);
   const session: Session = { bench, reports, options, signal };
   await runOnce(reads, isSingle, session);

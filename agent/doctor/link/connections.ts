@@ -120,9 +120,7 @@ export async function askProxy(
     request.once('connect', ({ statusCode = 0, headers }) => {
       settle(statusCode, headers, statusCode >= 200 && statusCode < 300 ? socket : null);
     });
-    request.once('response', ({ statusCode = 0, headers }) => {
-      settle(statusCode, headers, null);
-    });
+    request.once('response', ({ statusCode = 0, headers }) => settle(statusCode, headers, null));
     request.on('error', (error) => {
       cancel();
       socket.destroy();

@@ -77,9 +77,7 @@ function askTime(socket: TLSSocket, host: string): Promise<number | null> {
       resolve(time);
       request.destroy();
     };
-    request.once('timeout', () => {
-      give(null);
-    });
+    request.once('timeout', () => give(null));
     request.on('error', (error) => {
       if (refusedHandshake(`${codeOf(error)} ${error.message}`) !== null) reject(error);
       give(null);

@@ -32,9 +32,7 @@ async function prod(socket: Socket): Promise<void> {
   await new Promise<void>((resolve) => {
     // What becomes of it is not asked.
     socket.on('error', () => undefined);
-    socket.send('', () => {
-      resolve();
-    });
+    socket.send('', () => resolve());
   });
 }
 

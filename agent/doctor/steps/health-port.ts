@@ -120,9 +120,7 @@ function tryPort(host: string, port: number): Promise<string | null> {
       resolve(host === '::' && isFamily ? tryPort('0.0.0.0', port) : code);
     });
     server.listen({ host, port, exclusive: true }, () => {
-      server.close(() => {
-        resolve(null);
-      });
+      server.close(() => resolve(null));
     });
   });
 }

@@ -183,9 +183,7 @@ class RingCapture implements PacketCapture {
     this.#history.limitTo(this.#bufferBytes - ring.bytes);
     if (former === null) return;
     const now = this.#clock.monotonic();
-    const keep = (block: Buffer): void => {
-      this.#keep(block, now);
-    };
+    const keep = (block: Buffer): void => this.#keep(block, now);
     former.takeBlocks(keep);
     if (former.filling !== null) keep(former.filling);
     former[Symbol.dispose]();
@@ -269,17 +267,13 @@ class RingCapture implements PacketCapture {
     const pauseMs = this.#pauseMs;
     this.#pauseMs = Math.min(pauseMs * 2, maxPauseMs);
     const message = `${why}; it is opened again in ${pauseMs / 1000} s`;
-    this.#cancelOpen = this.#clock.after(pauseMs, () => {
-      this.#open();
-    });
+    this.#cancelOpen = this.#clock.after(pauseMs, () => this.#open());
     for (const listener of this.#listeners) listener(new AgentError('CAPTURE_BROKEN', message));
   }
 
   cut(flow: Flow, signal: AbortSignal): Promise<Cut> {
     return new Promise((resolve) => {
-      const stop = (): void => {
-        resolve({ missing: 'the search for packets was stopped' });
-      };
+      const stop = (): void => resolve({ missing: 'the search for packets was stopped' });
       if (signal.aborted) {
         stop();
         return;

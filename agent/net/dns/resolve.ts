@@ -81,9 +81,7 @@ async function isAnyoneThere(servers: readonly string[] = getServers()): Promise
   const resolver = new Resolver({ timeout: canaryMs, tries: 1 });
   if (servers.length > 0) resolver.setServers([...servers]);
   return new Promise((resolve) => {
-    resolver.resolveNs('.', (error) => {
-      resolve(error === null || !isResolverGone(codeOf(error)));
-    });
+    resolver.resolveNs('.', (error) => resolve(error === null || !isResolverGone(codeOf(error))));
   });
 }
 
@@ -216,9 +214,7 @@ function notLookedUp(host: string): Error {
 async function lookUp(host: string, family: IpFamily): Promise<string[]> {
   const { promise: tooLong, reject } = Promise.withResolvers<never>();
   const limitTo = (ms: number, errorOf: (host: string) => Error): NodeJS.Timeout =>
-    setTimeout(() => {
-      reject(errorOf(host));
-    }, ms);
+    setTimeout(() => reject(errorOf(host)), ms);
   let timer = limitTo(maxWaitMs, notLookedUp);
   let isOver = false;
   try {

@@ -65,9 +65,7 @@ export function askOverUdp(
       cancelTimer = clock.after(Math.min(tryMs, leftMs), isLast ? giveUp : send);
     };
 
-    socket.on('error', (error) => {
-      end(observe('connect', error, server, { hasLeft: sent > 0 }));
-    });
+    socket.on('error', (error) => end(observe('connect', error, server, { hasLeft: sent > 0 })));
     socket.on('connect', () => {
       stamps.want(socket);
       send();

@@ -83,9 +83,7 @@ function dialDirectly(target: Target, way: Way, ending: Ending): Promise<Socket>
     const socket = connect({ host: name, port, lookup: guardedLookup(host, way) });
     const fail = (error: unknown): void => {
       callOff();
-      explainLookup(name, error).then((explained) => {
-        reject(reasonOf(explained, target));
-      }, reject);
+      explainLookup(name, error).then((explained) => reject(reasonOf(explained, target)), reject);
       socket.destroy();
     };
     socket.once('error', fail);
@@ -139,9 +137,7 @@ async function dialByProxy(proxy: HttpProxy, target: Target, ending: Ending): Pr
         callOff();
         resolve(socket);
       },
-      onFailure: (failure) => {
-        fail(new NotReached(failure.message));
-      },
+      onFailure: (failure) => fail(new NotReached(failure.message)),
       onError: (error) => {
         const closed = (): Error =>
           proxyProblem(proxy, `closed the connection (${codeOf(error)})`, error);

@@ -20,9 +20,7 @@ export function endingWith(client: Client, withinMs: number): Ending {
   const controller = new AbortController();
   if (client.destroyed) controller.abort();
   else {
-    client.once('close', () => {
-      controller.abort();
-    });
+    client.once('close', () => controller.abort());
   }
   return { withinMs, signal: controller.signal };
 }

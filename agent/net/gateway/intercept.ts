@@ -42,9 +42,7 @@ function opening(client: Duplex): Promise<ReturnType<typeof readOpening>> {
       then();
     };
     const onClose = (): void => {
-      done(() => {
-        reject(new Error('the client is gone'));
-      });
+      done(() => reject(new Error('the client is gone')));
     };
     const onData = (part: Buffer): void => {
       bytes = Buffer.concat([bytes, part]);

@@ -81,9 +81,7 @@ export class GrpcChannel {
   };
 
   /** A request was sent; frames of the session may follow. */
-  readonly asked = (): void => {
-    this.#tools.delay.asked();
-  };
+  readonly asked = (): void => this.#tools.delay.asked();
 
   /** Why the session broke; null where it did not. */
   get sessionError(): unknown {
@@ -115,15 +113,11 @@ export class GrpcChannel {
     errors.promise.catch(() => undefined);
     const happened = (socket: Socket, event: string) => {
       const { promise, resolve } = Promise.withResolvers<null>();
-      socket.once(event, () => {
-        resolve(null);
-      });
+      socket.once(event, () => resolve(null));
       return Promise.race([promise, errors.promise, this.#ended.promise]);
     };
     const watched = <S extends Socket>(socket: S): S => {
-      socket.on('error', (error) => {
-        errors.reject(error);
-      });
+      socket.on('error', (error) => errors.reject(error));
       socket.once('close', () => {
         errors.reject(Object.assign(new Error('closed'), { code: 'SOCKET_CLOSED' }));
       });

@@ -36,9 +36,7 @@ export function askHttp2(
       `the server ended the session: ${http2CodeName(code)}`,
     );
   });
-  session.once('connect', () => {
-    session.setLocalWindowSize(windowBytes);
-  });
+  session.once('connect', () => session.setLocalWindowSize(windowBytes));
   const fields = Object.entries(withoutHeaders(headers, ofConnection));
   const stream: ClientHttp2Stream = session.request(
     {
@@ -95,9 +93,7 @@ export function askHttp2(
       ? new AnswerError('SOCKET_CLOSED', '')
       : new AnswerError('HTTP2_RESET', `the server refused the request: ${reset}`);
   };
-  const failed = (): void => {
-    finish(failure());
-  };
+  const failed = (): void => finish(failure());
   stream.once('end', () => {
     // A stream that was reset ends as well.
     const isWhole = answer.status > 0 && stream.rstCode === constants.NGHTTP2_NO_ERROR;

@@ -347,9 +347,7 @@ class RunningExchange {
       if (this.#answer?.isWhole !== true) this.#fail(error);
     });
     if (this.#isHttp2) {
-      opened.once('secureConnect', () => {
-        this.#sendByHttp2(opened as TLSSocket);
-      });
+      opened.once('secureConnect', () => this.#sendByHttp2(opened as TLSSocket));
       return;
     }
     readAnswer(opened, method === 'HEAD', this.#listener);

@@ -101,18 +101,12 @@ export async function assertProxyStillReachable(
 ): Promise<void> {
   if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<string | null>();
-  const socket = connectToProxy(proxy, address, () => {
-    resolve(null);
-  });
-  socket.on('error', (error) => {
-    resolve(codeOf(error));
-  });
+  const socket = connectToProxy(proxy, address, () => resolve(null));
+  socket.on('error', (error) => resolve(codeOf(error)));
   const cancel = clock.after(reachableWithinMs, () => {
     resolve(`no answer in ${reachableWithinMs} ms`);
   });
-  const onAbort = (): void => {
-    resolve(null);
-  };
+  const onAbort = (): void => resolve(null);
   signal.addEventListener('abort', onAbort, { once: true });
   const problem = await promise;
   cancel();

@@ -155,9 +155,7 @@ class AnswerReader {
       this.#at = 0;
       while (this.#read !== null && this.#at < this.#chunk.length && this.#read());
     });
-    const onEnd = (): void => {
-      this.#onEnd();
-    };
+    const onEnd = (): void => this.#onEnd();
     socket.once('end', onEnd).once('close', onEnd);
   }
 
@@ -348,9 +346,7 @@ class AnswerReader {
       }
     }
     for (const field of fields) field[1] = trimmed(field[1]);
-    takeFields(this.#answer, fields, (text) => {
-      this.#deviation(text);
-    });
+    takeFields(this.#answer, fields, (text) => this.#deviation(text));
     const { headers } = this.#answer;
     const lengths = fields
       .filter(([name]) => /^content-length$/i.test(name))

@@ -90,9 +90,7 @@ export function readBody(
     count(chunk);
     if (openers.length > 0 && dataBytes >= stopBytes) stop();
   });
-  message.once('end', () => {
-    listener.onArrived();
-  });
+  message.once('end', () => listener.onArrived());
   const onEnd = (): void => {
     if (!isStopped) listener.onDone();
   };
@@ -127,9 +125,7 @@ export function readBody(
       decode(decoder, others);
       decoder.write(first);
       source.pipe(decoder, { end: false });
-      source.once('end', () => {
-        endAfterAll(decoder);
-      });
+      source.once('end', () => endAfterAll(decoder));
     });
   };
   decode(message, openers);

@@ -93,14 +93,10 @@ export class EchoSocket implements Disposable {
       [level, receiveHops, 1],
       ...(way === 'datagram' ? [[level, receiveErrors, 1] as const] : []),
     ] as const) {
-      ifPossible(() => {
-        this.#socket.setOption(at, name, value);
-      });
+      ifPossible(() => this.#socket.setOption(at, name, value));
     }
     if (way === 'datagram') return;
-    ifPossible(() => {
-      attachFilter(libc, this.#socket, echoFilter(version, identifier));
-    });
+    ifPossible(() => attachFilter(libc, this.#socket, echoFilter(version, identifier)));
   }
 
   /** Calls back when there is something to read. Throws a SystemCallError. */

@@ -69,9 +69,7 @@ export class SocketTransport implements IcmpTransport {
     if (known !== undefined) return known;
     const socket = new EchoSocket(this.#libc, version, this.#identifier);
     try {
-      socket.watch(() => {
-        this.#read(version);
-      });
+      socket.watch(() => this.#read(version));
     } catch (error) {
       socket[Symbol.dispose]();
       throw error;

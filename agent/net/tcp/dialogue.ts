@@ -80,9 +80,7 @@ export async function holdDialogue(dialogue: Dialogue): Promise<Failure | null> 
   let phase = 'connect';
   const { promise: ended, reject: end } = Promise.withResolvers<never>();
   ended.catch(() => undefined);
-  const cancel = clock.after(timeoutMs, () => {
-    end(new Ended(timedOut(phase, subject, timeoutMs)));
-  });
+  const cancel = clock.after(timeoutMs, () => end(new Ended(timedOut(phase, subject, timeoutMs))));
   const onAbort = (): void => {
     end(new Ended(failureOf(phase, 'CANCELLED', subject, 'the probe was cancelled')));
   };
@@ -93,14 +91,7 @@ export async function holdDialogue(dialogue: Dialogue): Promise<Failure | null> 
     return socket;
   };
   const happened = (socket: Socket, event: string) =>
-    Promise.race([
-      ended,
-      new Promise<void>((resolve) =>
-        socket.once(event, () => {
-          resolve();
-        }),
-      ),
-    ]);
+    Promise.race([ended, new Promise<void>((resolve) => socket.once(event, () => resolve()))]);
   const secure = async (below: Socket): Promise<TLSSocket> => {
     phase = 'tls';
     const { secureContext, serverName, skipVerify, onSecure } = tls;
@@ -117,12 +108,8 @@ export async function holdDialogue(dialogue: Dialogue): Promise<Failure | null> 
   };
   const listen = (socket: Socket): Lines => {
     const lines = new Lines();
-    socket.on('data', (chunk: Buffer) => {
-      lines.take(chunk);
-    });
-    socket.once('close', () => {
-      lines.end();
-    });
+    socket.on('data', (chunk: Buffer) => lines.take(chunk));
+    socket.once('close', () => lines.end());
     return lines;
   };
   const converse = async (): Promise<Failure | null> => {

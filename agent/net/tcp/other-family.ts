@@ -19,21 +19,15 @@ interface Question {
 function within<T>(promise: Promise<T>): Promise<T | null> {
   const { promise: tooLong, resolve } = Promise.withResolvers<null>();
   const timer = setTimeout(resolve, withinMs, null);
-  return Promise.race([promise, tooLong]).finally(() => {
-    clearTimeout(timer);
-  });
+  return Promise.race([promise, tooLong]).finally(() => clearTimeout(timer));
 }
 
 function answers({ address }: Address, port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ host: address, port, timeout: withinMs, autoSelectFamily: false });
-  socket.once('connect', () => {
-    resolve(true);
-  });
+  socket.once('connect', () => resolve(true));
   for (const event of ['error', 'timeout', 'close']) {
-    socket.once(event, () => {
-      resolve(false);
-    });
+    socket.once(event, () => resolve(false));
   }
   return promise.finally(() => socket.destroy());
 }

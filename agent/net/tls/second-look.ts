@@ -118,9 +118,7 @@ function offerIn(hello: Buffer): string {
 async function answerTo(hello: Buffer, { address, port }: Greeted, { clock, signal }: Tools) {
   const { promise, resolve } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
-  const end = (): void => {
-    resolve(Buffer.concat(chunks).toString('latin1'));
-  };
+  const end = (): void => resolve(Buffer.concat(chunks).toString('latin1'));
   const socket = connectTcp({ host: address.address, port, autoSelectFamily: false });
   const cancel = clock.after(answerWithinMs, end);
   signal.addEventListener('abort', end, { once: true });

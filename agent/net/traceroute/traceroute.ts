@@ -154,9 +154,7 @@ class Trace {
   #wait(ms: number): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#tools.clock.after(Math.ceil(ms), () => {
-      this.#guarded(() => {
-        this.#advance();
-      });
+      this.#guarded(() => this.#advance());
     });
   }
 
@@ -249,9 +247,7 @@ class NativeTraceroute implements Traceroute {
     const log = new TracerouteLog(target, plan);
     if (!signal.aborted) {
       const trace = new Trace(target, options, log, this.#tools);
-      const abort = (): void => {
-        trace.end();
-      };
+      const abort = (): void => trace.end();
       signal.addEventListener('abort', abort, { once: true });
       this.#running.add(trace);
       try {

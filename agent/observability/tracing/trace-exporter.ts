@@ -87,10 +87,7 @@ export class TraceExporter {
     }
     this.#waiting.push(...spans);
     if (this.#waiting.length >= maxInBatch) this.#send();
-    else
-      this.#cancelGathering ??= this.#options.clock.after(gatherMs, () => {
-        this.#send();
-      });
+    else this.#cancelGathering ??= this.#options.clock.after(gatherMs, () => this.#send());
   }
 
   #send(): void {
@@ -163,9 +160,7 @@ export class TraceExporter {
   /** Sends what waits, for so long at most; what is left is dropped. Nothing is taken afterwards. */
   async flush(withinMs: number): Promise<void> {
     const { clock, metrics } = this.#options;
-    const cancel = clock.after(withinMs, () => {
-      this.#stopping.abort();
-    });
+    const cancel = clock.after(withinMs, () => this.#stopping.abort());
     if (this.#waiting.length > 0) this.#send();
     while (this.#sending !== null) await this.#sending;
     cancel();

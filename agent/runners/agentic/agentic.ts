@@ -165,9 +165,7 @@ export async function runAgentic(
       clock,
       signal: deadline.signal,
       scrub: context.scrub,
-      log: (message) => {
-        context.log(message, 'WARN');
-      },
+      log: (message) => context.log(message, 'WARN'),
     });
   const state: RunState = {
     actions,

@@ -101,9 +101,7 @@ export class BrowserSession implements AsyncDisposable {
       scripting.browser(),
     ]);
     await using stack = new AsyncDisposableStack();
-    const note = (sentence: string): void => {
-      context.log(sentence, 'WARN');
-    };
+    const note = (sentence: string): void => context.log(sentence, 'WARN');
     const substitute = substituteNote(context.runtimeId, runtime);
     if (substitute !== null) note(substitute);
     const proxySession = stack.use(await openProxySession(context, note, isForbidden));
@@ -216,14 +214,10 @@ export class BrowserSession implements AsyncDisposable {
     const id = this.#nextId;
     this.#nextId += 1;
     const { promise, resolve, reject } = Promise.withResolvers<Message>();
-    const onDeadline = (): void => {
-      reject(deadline?.reason as Error);
-    };
+    const onDeadline = (): void => reject(deadline?.reason as Error);
     this.#waiting.set(id, resolve);
     deadline?.addEventListener('abort', onDeadline, { once: true });
-    void this.#running.done.then((end) => {
-      reject(whyEnded(end));
-    });
+    void this.#running.done.then((end) => reject(whyEnded(end)));
     this.#running.send({ id, tool, input });
     return promise.finally(() => {
       this.#waiting.delete(id);

@@ -50,9 +50,7 @@ export function openScripts(
       (setup.length + teardown.length + 1) * maxTimeFactor * timeoutMs +
       2 * context.timeoutMs +
       roomMs,
-    log: (message, level, phase) => {
-      context.log(message, level, phase);
-    },
+    log: (message, level, phase) => context.log(message, level, phase),
   });
 }
 

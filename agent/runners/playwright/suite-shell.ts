@@ -75,9 +75,7 @@ export async function openSuiteShell(
         cwd: posix.join(projectFolder, cwd),
         timeoutMs,
         signal,
-        onLine: (line, stream) => {
-          log.output(line, stream);
-        },
+        onLine: (line, stream) => log.output(line, stream),
       }).done,
   };
 }

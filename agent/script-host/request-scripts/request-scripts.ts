@@ -116,12 +116,8 @@ export class RequestScripts implements AsyncDisposable {
       environment: wayOut(proxyServer, environment),
       timeoutMs: lifetimeMs,
       signal: AbortSignal.any([signal, this.#killing.signal]),
-      onLine: (line, stream) => {
-        this.#log(line, stream === 'stdout' ? 'INFO' : 'WARN');
-      },
-      onMessage: (message) => {
-        this.#receive(message);
-      },
+      onLine: (line, stream) => this.#log(line, stream === 'stdout' ? 'INFO' : 'WARN'),
+      onMessage: (message) => this.#receive(message),
     });
     const ended = await this.#ask({
       kind: 'begin',
