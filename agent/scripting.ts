@@ -215,7 +215,6 @@ export async function openScripting(parts: ScriptingParts): Promise<OpenScriptin
       browser,
       sessions,
       browsers: pool,
-      isWarm,
       pictures: config.SECRETS_IN_PICTURES,
       gateway,
       model: modelOf(config, toModel),

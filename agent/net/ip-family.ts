@@ -37,11 +37,11 @@ function enabledFamilies(): ReadonlySet<IpFamily> {
 export function usableFamily(
   wanted: IpFamily,
   host: string,
-  log: (message: string) => void,
+  log: (message: string, level: 'WARN') => void,
 ): IpFamily {
   const isAddress = isIP(bareHost(host)) !== 0;
   if (isAddress || enabledFamilies().has(wanted)) return wanted;
   const other = otherFamily(wanted);
-  log(`${wanted} is disabled on this machine, falling back to ${other}`);
+  log(`${wanted} is disabled on this machine, falling back to ${other}`, 'WARN');
   return other;
 }

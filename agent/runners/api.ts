@@ -38,7 +38,6 @@ interface Run {
   /** Secrets of the run, also those that scripts assigned. */
   secrets: Set<string>;
   startedAt: number;
-  begunAt: number;
   trail: ConnectionTrail;
 }
 
@@ -245,7 +244,6 @@ export async function runApi(
     request: definition.request,
     secrets: new Set(context.environment.filter(({ secret }) => secret).map(({ value }) => value)),
     startedAt: clock.now(),
-    begunAt,
     trail: new ConnectionTrail(clock, begunAt),
   };
   const below: RunVariablesOf = (runtimeId) => runVariables(context.run, runtimeId, trace);

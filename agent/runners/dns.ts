@@ -14,12 +14,8 @@ import {
   type NextHopTools,
 } from '../net/next-hop/assert-reachable.ts';
 import { resolveByOs } from '../net/dns/resolve.ts';
+import { roundMs } from '../net/time-statistics.ts';
 import type { Runner } from './runner.ts';
-
-/** To the microsecond; what a clock gives beyond that is noise. */
-function roundMs(value: number): number {
-  return Math.round(value * 1000) / 1000;
-}
 
 function invalid(code: string, what: string): Asked {
   return {

@@ -117,9 +117,8 @@ async function observe(
   const subject = `${host}:${port}`;
   const start = clock.monotonic();
   const timeoutMs = request.timeout * 1_000;
-  const family = usableFamily(isIP(host) === 6 ? 'IPv6' : request.ipFamily, host, (message) => {
-    context.log(message, 'WARN');
-  });
+  const wanted = isIP(host) === 6 ? 'IPv6' : request.ipFamily;
+  const family = usableFamily(wanted, host, context.log);
   const resolve = network.useOsResolver ? resolveByOs : resolveByQuery;
   const resolution = await resolve(host, family);
   const readyAt = clock.monotonic();

@@ -4,38 +4,13 @@ import type { IcmpRequest } from '@monitor/shared/contract/checks/icmp.ts';
 import type { ShownResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import { AgentError } from '../errors.ts';
 import { withNextHopProblem, assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
-import type { EchoReply } from '../net/icmp/icmp.ts';
 import { usableFamily } from '../net/ip-family.ts';
+import { roundMs, statisticsOf } from '../net/time-statistics.ts';
 import { resolveByOs } from '../net/dns/resolve.ts';
 import type { Observation, RunnerContext } from './runner.ts';
 
 const intervalMs = 500;
 const lastReplyMs = 4_000;
-
-interface Latency {
-  avg: number;
-  min: number;
-  max: number;
-  stdDev: number;
-}
-
-function round(value: number): number {
-  return Math.round(value * 1000) / 1000;
-}
-
-/** Of the replies that came; null when none did. In milliseconds. */
-function latencyOf(replies: readonly EchoReply[]): Latency | null {
-  const times = replies.flatMap(({ rtt }) => (rtt === null ? [] : [rtt]));
-  if (times.length === 0) return null;
-  const avg = times.reduce((sum, time) => sum + time, 0) / times.length;
-  const variance = times.reduce((sum, time) => sum + (time - avg) ** 2, 0) / times.length;
-  return {
-    avg: round(avg),
-    min: round(Math.min(...times)),
-    max: round(Math.max(...times)),
-    stdDev: round(Math.sqrt(variance)),
-  };
-}
 
 export async function runIcmp(
   definition: CheckDefinition<IcmpRequest>,
@@ -49,9 +24,7 @@ export async function runIcmp(
   }
   const startedAt = clock.now();
   const start = clock.monotonic();
-  const family = usableFamily(request.ipFamily, hostname, (message) => {
-    context.log(message, 'WARN');
-  });
+  const family = usableFamily(request.ipFamily, hostname, context.log);
   const resolution = await withNextHopProblem(context, () => resolveByOs(hostname, family));
   const dnsResolutionTime = clock.monotonic() - start;
   if ('failure' in resolution) {
@@ -78,7 +51,7 @@ export async function runIcmp(
   if (replies.at(-1)?.success !== true) {
     await assertNextHopReachable({ code: 'TIMEOUT' }, { address, subject: hostname }, context);
   }
-  const latency = latencyOf(replies);
+  const latency = statisticsOf(replies.flatMap(({ rtt }) => rtt ?? []));
   return {
     startedAt,
     stoppedAt: startedAt + Math.ceil(stopped - start),
@@ -95,8 +68,8 @@ export async function runIcmp(
       packetsSent: pingCount,
       packetsReceived,
       packetSize: network.icmp.packetSize,
-      packetLoss: round(((pingCount - packetsReceived) / pingCount) * 100),
-      dnsResolutionTime: round(dnsResolutionTime),
+      packetLoss: roundMs(((pingCount - packetsReceived) / pingCount) * 100),
+      dnsResolutionTime: roundMs(dnsResolutionTime),
       latency,
       pingResults: replies,
     } satisfies ShownResponse,

@@ -25,11 +25,11 @@ export const runners = {
   GRPC: { load: async () => (await import('./grpc.ts')).runGrpc, pool: 'light' },
   API: { load: async () => (await import('./api.ts')).runApi, pool: 'by-scripts' },
   BROWSER: {
-    load: async () => (await import('./browser/run-browser.ts')).runBrowser,
+    load: async () => (await import('./scripts/browser-and-multi-step.ts')).runBrowser,
     pool: 'heavy',
   },
   MULTI_STEP: {
-    load: async () => (await import('./multi-step/run-multi-step.ts')).runMultiStep,
+    load: async () => (await import('./scripts/browser-and-multi-step.ts')).runMultiStep,
     pool: 'heavy',
   },
   PLAYWRIGHT: {

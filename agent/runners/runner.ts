@@ -105,8 +105,6 @@ export interface Scripting {
   runtime(id: string | null): Promise<InstalledRuntime>;
   /** Throws BROWSER_MISSING with what was looked for. */
   browser(): Promise<FoundBrowser>;
-  /** True when browsers stay open between runs. */
-  readonly isWarm: boolean;
   /** What becomes of secrets in pictures of pages. */
   readonly pictures: PicturePolicy;
   /** The way out for runs that show client certificates, or go by the proxy of the location. */

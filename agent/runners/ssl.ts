@@ -12,6 +12,7 @@ import { ConnectionTrail } from '../net/connection-trail.ts';
 import { failureOf, missingIssuer } from '../net/failure.ts';
 import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
+import { roundMs } from '../net/time-statistics.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { onlyDnsWasAsked, resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
@@ -39,10 +40,6 @@ const chainProblems: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'a certificate of the chain is not valid yet',
 };
 const dateProblems = ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'];
-
-function roundMs(value: number): number {
-  return Math.round(value * 1000) / 1000;
-}
 
 /** OpenSSL names one error alone. Where that is the date of the leaf, its chain is followed here. */
 function chainProblemOf(
@@ -186,9 +183,8 @@ async function observe(
       ...{ failure: secureContext, request: shownRequest(request) },
     };
   }
-  const family = usableFamily(isIP(host) === 6 ? 'IPv6' : config.ipFamily, host, (message) => {
-    context.log(message, 'WARN');
-  });
+  const wanted = isIP(host) === 6 ? 'IPv6' : config.ipFamily;
+  const family = usableFamily(wanted, host, context.log);
   const resolve = network.useOsResolver ? resolveByOs : resolveByQuery;
   const resolution = await resolve(host, family);
   const lookedUpAt = clock.monotonic();

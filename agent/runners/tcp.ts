@@ -241,9 +241,7 @@ async function observe(
   const { clock, network } = context;
   const startedAt = clock.now();
   const start = clock.monotonic();
-  const family = usableFamily(request.ipFamily, request.hostname, (message) => {
-    context.log(message, 'WARN');
-  });
+  const family = usableFamily(request.ipFamily, request.hostname, context.log);
   const resolve = network.useOsResolver ? resolveByOs : resolveByQuery;
   const resolution = await resolve(request.hostname, family);
   const lookedUpAt = clock.monotonic();

@@ -14,16 +14,13 @@ import type {
 import { AgentError } from '../errors.ts';
 import { withNextHopProblem, assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
+import { roundMs } from '../net/time-statistics.ts';
 import { resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
 import type { Observation, Runner, RunnerContext } from './runner.ts';
 
 /** Minimum timeout: the kernel needs a moment to report a missing answer. */
 const minTraceMs = 1_000;
 const maxLookupMs = 2_000;
-
-function roundMs(value: number): number {
-  return Math.round(value * 1000) / 1000;
-}
 
 /** The hops up to the destination, or to where the way counts as lost. */
 function cutWay(
@@ -97,7 +94,7 @@ async function observe(request: TracerouteRequest, context: RunnerContext): Prom
   const startedAt = clock.now();
   const start = clock.monotonic();
   const wanted = isIP(host) === 6 ? 'IPv6' : request.ipFamily;
-  const family = usableFamily(wanted, host, (message) => context.log(message, 'WARN'));
+  const family = usableFamily(wanted, host, context.log);
   const resolve = network.useOsResolver ? resolveByOs : resolveByQuery;
   const resolution = await resolve(host, family);
   const dns = clock.monotonic() - start;

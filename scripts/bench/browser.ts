@@ -10,7 +10,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findBrowser } from '../../agent/browsers/find-browser.ts';
-import { runBrowser } from '../../agent/runners/browser/run-browser.ts';
+import { runBrowser } from '../../agent/runners/scripts/browser-and-multi-step.ts';
 import { listen } from '../../proof/listen.ts';
 import { openScriptWorld } from '../../test/support/script-context.ts';
 import type { Bench } from './load.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { after, before, suite, test } from 'node:test';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
-import { runBrowser } from '../../agent/runners/browser/run-browser.ts';
+import { runBrowser } from '../../agent/runners/scripts/browser-and-multi-step.ts';
 import { runCheck } from '../support/api-check.ts';
 import { makeAuthority, type Authority } from '../support/certificates.ts';
 import { mutualServer, type MutualServer } from '../support/mutual-server.ts';

@@ -57,7 +57,6 @@ const nothing = (what: string) => (): never => {
 export const withoutScripting: Omit<Scripting, 'host' | 'runtime'> = {
   sessions: { take: nothing('session'), [Symbol.asyncDispose]: () => Promise.resolve() },
   browsers: null,
-  isWarm: false,
   pictures: 'withhold',
   gateway: createGateway({ now: () => Date.now() }),
   browser: nothing('browser'),

@@ -109,7 +109,7 @@ export async function openScriptWorld(
     : null;
   const scripting: Scripting = {
     ...withoutScripting,
-    ...{ host, sessions, browsers, isWarm, gateway },
+    ...{ host, sessions, browsers, gateway },
     runtime: () => Promise.resolve(runtime),
     browser,
   };

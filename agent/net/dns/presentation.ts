@@ -2,25 +2,6 @@
 import type { DnsAnswer, DnsRecord } from './answer.ts';
 import { textOf, type NameServer } from './exchange.ts';
 
-/** A record as JSON; the names of its fields are those of the public resolvers. */
-interface JsonRecord {
-  name: string;
-  type: string;
-  TTL: number;
-  data: string;
-}
-
-export interface JsonAnswer {
-  Status: string;
-  TC: boolean;
-  RD: boolean;
-  RA: boolean;
-  AD: boolean;
-  CD: boolean;
-  Question: { name: string; type: string }[];
-  Answer: JsonRecord[];
-}
-
 /** The strings of a TXT record joined, as its readers take them. */
 function joinedText(data: string): string {
   const parts = [...data.matchAll(/"((?:[^"\\]|\\.)*)"/gs)].map(([, part = '']) => part);
@@ -32,7 +13,8 @@ function joinedText(data: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
-export function toJsonAnswer({ returnCode, flags, questions, answers }: DnsAnswer): JsonAnswer {
+/** The names of its fields are those of the public resolvers. */
+export function toJsonAnswer({ returnCode, flags, questions, answers }: DnsAnswer) {
   return {
     Status: returnCode,
     TC: flags.tc,

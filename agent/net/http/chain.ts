@@ -161,9 +161,7 @@ async function resolve(url: URL, journey: Journey): Promise<Resolution> {
   const { proxy, request, surroundings } = journey;
   if (proxy !== null) return { address: await resolveProxy(proxy) };
   if (request.address !== undefined && url === request.url) return { address: request.address };
-  const family = usableFamily(request.ipFamily, url.hostname, (message) => {
-    surroundings.log(message, 'WARN');
-  });
+  const family = usableFamily(request.ipFamily, url.hostname, surroundings.log.bind(surroundings));
   const { hostname } = request.url;
   // Redirects cannot name a zone; where they stay on the host it is that of the check.
   const zone = request.url instanceof HttpUrl && url.hostname === hostname ? request.url.zone : '';

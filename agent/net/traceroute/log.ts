@@ -1,6 +1,7 @@
 /** Keeps what a trace found, and builds a report at any time. */
 import type { TracerouteHop, TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
+import { roundMs, statisticsOf } from '../time-statistics.ts';
 import { icmpNote, isUnreachable } from './notes.ts';
 import type { ProbeAnswer } from './probe.ts';
 
@@ -32,24 +33,13 @@ const shownSilent = 3;
 
 const unansweredByTcp = (port: number): string => `TCP to port ${port} had no answer from anybody`;
 
-function round(value: number): number {
-  return Math.round(value * 1000) / 1000;
-}
-
 function statistics(
   times: readonly number[],
 ): Pick<TracerouteHop, 'last' | 'avg' | 'best' | 'worst' | 'stdDev'> {
-  const last = times.at(-1);
-  if (last === undefined) return { last: null, avg: null, best: null, worst: null, stdDev: null };
-  const avg = times.reduce((sum, time) => sum + time, 0) / times.length;
-  const variance = times.reduce((sum, time) => sum + (time - avg) ** 2, 0) / times.length;
-  return {
-    last: round(last),
-    avg: round(avg),
-    best: round(Math.min(...times)),
-    worst: round(Math.max(...times)),
-    stdDev: round(Math.sqrt(variance)),
-  };
+  const found = statisticsOf(times);
+  if (found === null) return { last: null, avg: null, best: null, worst: null, stdDev: null };
+  const { avg, min: best, max: worst, stdDev } = found;
+  return { last: roundMs(times.at(-1) ?? 0), avg, best, worst, stdDev };
 }
 
 /** Unique values, most frequent first, then in order of appearance. */
@@ -152,7 +142,7 @@ export class TracerouteLog {
       port: this.#method === 'tcp' ? port : null,
       ipFamily: family,
       startedAt,
-      durationMs: round(durationMs),
+      durationMs: roundMs(durationMs),
       isReached: hops.some(({ isTarget }) => isTarget),
       hops,
     };

@@ -7,12 +7,13 @@ import { z } from 'zod';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../../errors.ts';
 import type { Observation, RunnerContext } from '../runner.ts';
+import { failureOfScript } from '../scripts/run-failure.ts';
 import { BrowserActions } from './browser-actions.ts';
 import { BrowserSession } from './browser-session.ts';
 import { explore, type RunEnd } from './explore.ts';
 import { promptHash, readScript, writeScript, type ScriptStep } from './learned-script.ts';
 import { ModelClient } from './model-client.ts';
-import { CeilingReached, ceilingReached, failureOf, limitError, RunEnded } from './outcomes.ts';
+import { CeilingReached, ceilingReached, limitError, RunEnded } from './outcomes.ts';
 import { PromptVariables } from './prompt-variables.ts';
 import { repair } from './repair.ts';
 import { replay } from './replay.ts';
@@ -38,7 +39,7 @@ const noModel = () =>
 function deadlineOf(context: RunnerContext): { signal: AbortSignal } & Disposable {
   const controller = new AbortController();
   const cancel = (): void => {
-    controller.abort(new RunEnded(failureOf('CANCELLED', 'the run was cancelled')));
+    controller.abort(new RunEnded(failureOfScript('CANCELLED', 'the run was cancelled')));
   };
   if (context.signal.aborted) cancel();
   context.signal.addEventListener('abort', cancel, { once: true });
@@ -74,7 +75,7 @@ async function decide(
   } catch (error) {
     if (!(error instanceof CeilingReached)) throw error;
     const message = `the learned steps took too long: the run ${error.message}`;
-    return { mode: 'replayed', end: ended(failureOf('TIMEOUT', message)) };
+    return { mode: 'replayed', end: ended(failureOfScript('TIMEOUT', message)) };
   }
 }
 
@@ -143,7 +144,7 @@ export async function runAgentic(
     const names = missing.map((name) => `{{${name}}}`).join(', ');
     const summary = `the prompt uses ${names}, but there is no variable of this name: add it to the check, its group or the account`;
     suggestions.push({ summary, prompt, secrets: missing, category: 'credentials' });
-    return observation(ended(failureOf('VARIABLE_MISSING', summary)), null, 0);
+    return observation(ended(failureOfScript('VARIABLE_MISSING', summary)), null, 0);
   }
 
   using deadline = deadlineOf(context);

@@ -6,12 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { AgentError } from '../../errors.ts';
 import { RunPictures } from '../../browsers/pictures.ts';
-import { substituteNote } from '../scripts/substitute-note.ts';
+import { substituteNote } from '../../runtimes/installed-runtime.ts';
 import { openProxySession } from '../scripts/proxy-session.ts';
 import type { ProxySession } from '../../net/gateway/gateway.ts';
 import type { RunnerContext } from '../runner.ts';
 import type { ProgramEnd, RunningProgram, Workspace } from '../../script-host/script-host.ts';
-import { failureOf, RunEnded } from './outcomes.ts';
+import { failureOfScript } from '../scripts/run-failure.ts';
+import { RunEnded } from './outcomes.ts';
 
 const program = fileURLToPath(new URL('browser-tools/main.cjs', import.meta.url));
 /** For closing the browser after the run itself has used up its time. */
@@ -163,7 +164,7 @@ export class BrowserSession implements AsyncDisposable {
     if (answer.ok) return { ok: true, output: this.#clean(answer.output) };
     const problem = cut(this.#scrub(answer.problem), maxProblemChars);
     if (answer.code === 'PAGE_CRASHED') {
-      throw new RunEnded(failureOf('PAGE_CRASHED', 'the page crashed its browser tab'));
+      throw new RunEnded(failureOfScript('PAGE_CRASHED', 'the page crashed its browser tab'));
     }
     if (answer.code === 'BROWSER_GONE' || answer.code === 'BROKEN') {
       throw new AgentError(
@@ -230,14 +231,14 @@ function whyEnded(end: ProgramEnd): Error {
   const why = end.explanation ?? 'it ended by itself';
   switch (end.reason) {
     case 'memory':
-      return new RunEnded(failureOf('OUT_OF_MEMORY', `the page ${why}`));
+      return new RunEnded(failureOfScript('OUT_OF_MEMORY', `the page ${why}`));
     case 'disk':
     case 'processes':
-      return new RunEnded(failureOf('RESOURCE_LIMIT', `the page ${why}`));
+      return new RunEnded(failureOfScript('RESOURCE_LIMIT', `the page ${why}`));
     case 'timeout':
-      return new RunEnded(failureOf('TIMEOUT', `the run took too long: ${why}`));
+      return new RunEnded(failureOfScript('TIMEOUT', `the run took too long: ${why}`));
     case 'cancelled':
-      return new RunEnded(failureOf('CANCELLED', 'the run was cancelled'));
+      return new RunEnded(failureOfScript('CANCELLED', 'the run was cancelled'));
     case 'machine-memory':
       return new AgentError(
         'MACHINE_MEMORY',

@@ -4,10 +4,10 @@ import type { ToolAnswer } from './browser-session.ts';
 import { converse } from './converse.ts';
 import type { ScriptStep, Target } from './learned-script.ts';
 import type { ModelClient } from './model-client.ts';
-import { failureOf } from './outcomes.ts';
 import { Recorder } from './recorder.ts';
 import { describeOutcome, noteAssertion, type RunState } from './run-state.ts';
 import type { AssertionInput, Finish, ParsedCall } from './tools.ts';
+import { failureOfScript } from '../scripts/run-failure.ts';
 
 export interface RunEnd {
   readonly failure: Failure | null;
@@ -72,6 +72,6 @@ export function failureAfter(state: RunState, finish: Finish): Failure | null {
   if (finish.passed) return null;
   const broken = [...state.assertions.values()].find(({ passed }) => !passed);
   return broken === undefined
-    ? failureOf('GOAL_NOT_REACHED', finish.summary)
-    : failureOf('ASSERTION_FAILED', describeOutcome(broken));
+    ? failureOfScript('GOAL_NOT_REACHED', finish.summary)
+    : failureOfScript('ASSERTION_FAILED', describeOutcome(broken));
 }

@@ -29,10 +29,6 @@ export class CeilingReached extends Error {
   }
 }
 
-export function failureOf(code: string, message: string, phase = 'script'): Failure {
-  return { phase, code, message, isNetworkError: false };
-}
-
 const advice = {
   tokens: 'raise LLM_MAX_TOKENS, or say more plainly in the prompt what to do',
   steps: 'raise LLM_MAX_STEPS, or split the check into smaller ones',

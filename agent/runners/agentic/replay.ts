@@ -9,8 +9,8 @@
 import type { ToolAnswer } from './browser-session.ts';
 import type { RunEnd } from './explore.ts';
 import { describeStep, isAssertion, type ScriptStep } from './learned-script.ts';
-import { failureOf } from './outcomes.ts';
 import { describeOutcome, noteAssertion, type RunState } from './run-state.ts';
+import { failureOfScript } from '../scripts/run-failure.ts';
 
 /** A learned step that no longer works. */
 export interface BrokenStep {
@@ -35,7 +35,7 @@ function brokenAssertion(state: RunState, index: number, step: ScriptStep, answe
   const outcome = noteAssertion(state, step, passed, actual);
   if (passed) return null;
   const problem = describeOutcome(outcome);
-  return { index, problem, failure: failureOf('ASSERTION_FAILED', problem) };
+  return { index, problem, failure: failureOfScript('ASSERTION_FAILED', problem) };
 }
 
 export async function replay(state: RunState, steps: readonly ScriptStep[]): Promise<ReplayEnd> {
@@ -50,7 +50,7 @@ export async function replay(state: RunState, steps: readonly ScriptStep[]): Pro
     }
     if (!answer.ok) {
       const problem = `step ${index + 1} (${describeStep(step)}) no longer works: ${answer.problem}`;
-      return { broken: { index, problem, failure: failureOf('STEP_BROKEN', problem) } };
+      return { broken: { index, problem, failure: failureOfScript('STEP_BROKEN', problem) } };
     }
   }
   return { end: passedEnd(steps) };

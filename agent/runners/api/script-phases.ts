@@ -15,8 +15,7 @@ import {
   type ScriptPhase,
 } from '../../script-host/request-scripts/request-scripts.ts';
 import type { RunnerContext } from '../runner.ts';
-import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
-import { substituteNote } from '../scripts/substitute-note.ts';
+import { substituteNote, type InstalledRuntime } from '../../runtimes/installed-runtime.ts';
 
 const scriptTimeoutMs = 10_000;
 const roomMs = 10_000;

@@ -6,11 +6,9 @@ import { assertMachineMemory } from '../../script-host/machine-memory.ts';
 import type { ProgramEnd } from '../../script-host/script-host.ts';
 import { eventsOf, type RunEvent } from './run-events.ts';
 
-const failureOfScript = (code: string, message: string): Failure => ({
-  phase: 'script',
-  code,
-  message,
-  isNetworkError: false,
+/** A failure of the script itself: nothing on the network explains it. */
+export const failureOfScript = (code: string, message: string): Failure => ({
+  ...{ phase: 'script', code, message, isNetworkError: false },
 });
 
 function whereIn(events: readonly RunEvent[]): string {

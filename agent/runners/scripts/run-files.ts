@@ -1,10 +1,10 @@
 /** The files of a run: script, dependencies, snippets, and the configuration of the test runner. */
-import { posix } from 'node:path';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { NamedScript } from '@monitor/shared/contract/agent-protocol.ts';
 import { insideFolder } from '../../browsers/script-sessions.ts';
 import type { Workspace } from '../../script-host/script-host.ts';
+import { failureOfScript } from './run-failure.ts';
 
 /** Folder of customer files in the workspace; files of the agent are in `monitor/`. */
 const checkFolder = 'check';
@@ -49,12 +49,10 @@ function insideOnly(path: string): string | null {
 }
 
 function refuse(path: string): Failure {
-  return {
-    phase: 'script',
-    code: 'SCRIPT_INVALID',
-    message: `the file ${JSON.stringify(path)} of the check cannot be used: its path leaves the folder of the check or is in node_modules`,
-    isNetworkError: false,
-  };
+  return failureOfScript(
+    'SCRIPT_INVALID',
+    `the file ${JSON.stringify(path)} of the check cannot be used: its path leaves the folder of the check or is in node_modules`,
+  );
 }
 
 /** Writes them; gives a failure when the check names files it may not have. */

@@ -7,8 +7,7 @@ import { z } from 'zod';
 import type { Observation, RunnerContext } from '../runner.ts';
 import type { BrowserLease } from '../../browsers/browser-pool.ts';
 import type { FoundBrowser } from '../../browsers/find-browser.ts';
-import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
-import { substituteNote } from './substitute-note.ts';
+import { substituteNote, type InstalledRuntime } from '../../runtimes/installed-runtime.ts';
 import type { ScriptSession } from '../../browsers/script-sessions.ts';
 import type { ProxySession } from '../../net/gateway/gateway.ts';
 import { beginTrace } from '../../net/http/trace-context.ts';
@@ -31,6 +30,7 @@ import {
   failedAt,
   failureOfBrowser,
   failureOfRun,
+  failureOfScript,
   isOnlySoft,
   unansweredMs,
   unjudged,
@@ -125,13 +125,6 @@ interface Ended {
   readonly endedAt: number;
 }
 
-const invalid = (message: string): Failure => ({
-  phase: 'script',
-  code: 'SCRIPT_INVALID',
-  message,
-  isNetworkError: false,
-});
-
 const beforeStart = (failure: Failure): Ended => ({
   events: [],
   isTest: true,
@@ -202,7 +195,7 @@ async function runInSession(
   const proxyServer = proxySession?.server ?? null;
   const { script, scriptPath, dependencies, playwrightConfig } = definitionParts.parse(definition);
   if (script === null || script.trim() === '') {
-    return beforeStart(invalid('the check has no script; write one'));
+    return beforeStart(failureOfScript('SCRIPT_INVALID', 'the check has no script; write one'));
   }
   const environment = environmentOf(context, runtime);
   const early = Object.entries(environment).filter(([name]) => readAtStart.test(name));
@@ -271,10 +264,8 @@ async function runInSession(
   if (isTimeout) {
     lease?.release(false);
     const seconds = context.timeoutMs / 1_000;
-    const failure = {
-      ...invalid(`the script did not end within ${seconds} seconds and was stopped`),
-      code: 'TIMEOUT',
-    };
+    const message = `the script did not end within ${seconds} seconds and was stopped`;
+    const failure = failureOfScript('TIMEOUT', message);
     return { ...beforeStart(failure), events, isTest: written.isTest, lines, waits, endedAt };
   }
   const failure =

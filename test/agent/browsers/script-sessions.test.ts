@@ -4,7 +4,7 @@ import { realpath } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import type { MultiStepCheckResult } from '@monitor/shared/contract/check-result.ts';
-import { runMultiStep } from '../../../agent/runners/multi-step/run-multi-step.ts';
+import { runMultiStep } from '../../../agent/runners/scripts/browser-and-multi-step.ts';
 import type { RunnerContext } from '../../../agent/runners/runner.ts';
 import { processesIn } from '../../../agent/script-host/processes.ts';
 import {

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserCheckResult } from '@monitor/shared/contract/check-result.ts';
 import { AgentError } from '../../../agent/errors.ts';
-import { runBrowser } from '../../../agent/runners/browser/run-browser.ts';
+import { runBrowser } from '../../../agent/runners/scripts/browser-and-multi-step.ts';
 import type { Observation } from '../../../agent/runners/runner.ts';
 import { inLongTier } from '../../support/random.ts';
 import {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MultiStepCheckResult, ScriptStep } from '@monitor/shared/contract/check-result.ts';
-import { runMultiStep } from '../../../agent/runners/multi-step/run-multi-step.ts';
+import { runMultiStep } from '../../../agent/runners/scripts/browser-and-multi-step.ts';
 import { definitionOfScript, scriptWorld } from '../../support/script-context.ts';
 import { webSite } from '../../support/web-site.ts';
 

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
 import { readFile } from 'node:fs/promises';
-import { runBrowser } from '../../../agent/runners/browser/run-browser.ts';
+import { runBrowser } from '../../../agent/runners/scripts/browser-and-multi-step.ts';
 import { runPlaywright } from '../../../agent/runners/playwright/run-playwright.ts';
 import type { GivenFile, RunnerContext } from '../../../agent/runners/runner.ts';
 import { createScrubber } from '../../../agent/scrub/create-scrubber.ts';

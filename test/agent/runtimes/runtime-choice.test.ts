@@ -7,7 +7,7 @@ import { builtinRuntime } from '../../../agent/runtimes/builtin-runtime.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import { fetchMissing } from '../../../agent/runtimes/fetch-missing.ts';
 import type { Installation } from '../../../agent/runtimes/install-runtime.ts';
-import { substituteNote } from '../../../agent/runners/scripts/substitute-note.ts';
+import { substituteNote } from '../../../agent/runtimes/installed-runtime.ts';
 import { chooseRuntime } from '../../../agent/runtimes/runtime-choice.ts';
 import { temporaryFolder } from '../../support/system.ts';
 

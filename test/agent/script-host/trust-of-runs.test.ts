@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { rootCertificates } from 'node:tls';
 import { readExtraAuthorities } from '../../../agent/net/tls/extra-authorities.ts';
-import { runBrowser } from '../../../agent/runners/browser/run-browser.ts';
+import { runBrowser } from '../../../agent/runners/scripts/browser-and-multi-step.ts';
 import { makeAuthority, selfSigned } from '../../support/certificates.ts';
 import { scriptWorld } from '../../support/script-context.ts';
 import { httpsServer } from '../../support/servers.ts';
