@@ -10,6 +10,11 @@ import type { Destination, Proxy } from './destination.ts';
 /** A little more than the 3 s after which the kernel gives up looking for a neighbour. */
 const connectWithinMs = 3_500;
 const answerWithinMs = 4_000;
+export const handshakeLimits = {
+  event: 'secureConnect',
+  withinMs: answerWithinMs,
+  otherwise: 'no handshake',
+};
 
 export interface ConnectionFacts {
   address: string;
@@ -20,7 +25,7 @@ export interface ConnectionFacts {
 }
 
 /** Resolves with the socket once it is open, rejects with an error that has a code. */
-function whenOpen<S extends Socket>(
+export function whenOpen<S extends Socket>(
   socket: S,
   clock: Clock,
   { event, withinMs, otherwise }: { event: string; withinMs: number; otherwise: string },
@@ -33,12 +38,13 @@ function whenOpen<S extends Socket>(
       cancel();
       reject(error);
     };
-    socket.once('error', fail);
+    // For good: the next owner listens too; until then errors are caught here.
+    socket.on('error', fail);
+    socket.once('close', () => {
+      fail(Object.assign(new Error('closed before it was open'), { code: 'ECONNRESET' }));
+    });
     socket.once(event, () => {
       cancel();
-      socket.off('error', fail);
-      // The next owner listens too; until then errors are caught here.
-      socket.on('error', () => undefined);
       resolve(socket);
     });
   });
@@ -77,11 +83,7 @@ async function openProxy(proxy: Proxy, address: string, clock: Clock): Promise<S
     host: proxy.host,
     ...(isIP(proxy.host) === 0 ? { servername: proxy.host } : {}),
   });
-  return whenOpen(secure, clock, {
-    event: 'secureConnect',
-    withinMs: answerWithinMs,
-    otherwise: 'no handshake',
-  });
+  return whenOpen(secure, clock, handshakeLimits);
 }
 
 export interface ProxyAnswer {

@@ -5,9 +5,9 @@ import { connect as connectTls, type DetailedPeerCertificate, type TLSSocket } f
 import type { Clock } from '@monitor/shared/clock.ts';
 import { refusedHandshake } from '../../link/link-problem.ts';
 import { codeOf } from '../../net/failure.ts';
+import { handshakeLimits, whenOpen } from './connections.ts';
 import type { Destination } from './destination.ts';
 
-const handshakeWithinMs = 4_000;
 const dateWithinMs = 1_500;
 const maxChainLength = 10;
 
@@ -105,23 +105,7 @@ export async function observeHandshake(
     ALPNProtocols: ['http/1.1'],
   });
   try {
-    await new Promise<void>((resolve, reject) => {
-      const cancel = clock.after(handshakeWithinMs, () => {
-        reject(Object.assign(new Error('no handshake'), { code: 'TIMEOUT' }));
-      });
-      secure.once('secureConnect', () => {
-        cancel();
-        resolve();
-      });
-      const fail = (error: Error): void => {
-        cancel();
-        reject(error);
-      };
-      secure.on('error', fail);
-      secure.once('close', () => {
-        fail(Object.assign(new Error('closed in the handshake'), { code: 'ECONNRESET' }));
-      });
-    });
+    await whenOpen(secure, clock, handshakeLimits);
     const leaf = secure.getPeerCertificate(true);
     // Typed as an Error, and documented as one, yet it is a code.
     const problem = secure.authorized ? null : String(secure.authorizationError);
