@@ -11,9 +11,29 @@ import { listRuntimes, type RuntimeOnDisk } from '../runtimes/installed-runtimes
 import { oneAtATime } from '../runtimes/one-at-a-time.ts';
 import { knownRuntimeIds, planOf } from '../runtimes/runtime-plan.ts';
 import type { Verification } from '../runtimes/verified.ts';
-import { verifyRuntime } from '../runtimes/verify-runtime.ts';
+import { verifyRuntime, type Progress } from '../runtimes/verify-runtime.ts';
 import { table } from './output.ts';
-import { progressOn } from './runtime-progress.ts';
+
+const verbs = { packages: 'fetching packages', verification: 'testing packages' };
+
+/** Shows progress: one changing line on a terminal, otherwise a line per step. */
+function progressOn(
+  stream: NodeJS.WriteStream,
+  id: string,
+): { show: (progress: Progress) => void; end: () => void } {
+  let shownPhase: string | null = null;
+  return {
+    show({ phase, done, total }) {
+      const count = total === 0 ? String(done) : `${done} of ${total}`;
+      if (stream.isTTY) stream.write(`\r\u001b[K${id}: ${verbs[phase]}: ${count}`);
+      else if (phase !== shownPhase) stream.write(`${id}: ${verbs[phase]}\n`);
+      shownPhase = phase;
+    },
+    end() {
+      if (stream.isTTY && shownPhase !== null) stream.write('\r\u001b[K');
+    },
+  };
+}
 
 const examples = `
 Examples:

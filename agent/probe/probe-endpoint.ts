@@ -3,6 +3,7 @@
  * configurations and dashboards work against an agent. Probes have a pool of their own: whatever asks
  * here takes no place from checks.
  */
+import { readFileSync } from 'node:fs';
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
@@ -12,14 +13,33 @@ import { AgentError } from '../errors.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import type { NetworkAccess } from '../net/network-access.ts';
 import { Permits } from '../permits.ts';
-import type { ProbeModule } from './module-schema.ts';
+import { commonModules } from './common-modules.ts';
+import { parseModules, type ProbeModule, type UnusableModule } from './module-schema.ts';
 import { probeDns } from './probe-dns.ts';
 import { probeHttp } from './probe-http.ts';
 import { probeIcmp } from './probe-icmp.ts';
 import { probeTcp } from './probe-tcp.ts';
-import { readModules, type Modules } from './read-modules.ts';
 import { ProbeReport } from './report.ts';
 import type { ProbeSurroundings } from './surroundings.ts';
+
+type Modules = ReadonlyMap<string, ProbeModule | UnusableModule>;
+
+/** Throws CONFIG_INVALID with what is wrong with the file, and where. */
+export async function readModules(path: string | undefined): Promise<Modules> {
+  if (path === undefined) return parseModules(commonModules);
+  try {
+    const text = readFileSync(path, 'utf8');
+    const { parseYaml } = await import('../read-yaml.ts');
+    return parseModules(parseYaml(text));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new AgentError(
+      'CONFIG_INVALID',
+      `PROBE_CONFIG_FILE ${path} cannot be used: ${reason}. Correct it, or leave it out for the common modules.`,
+      { cause: error },
+    );
+  }
+}
 
 const { atOnce, waiting: maxWaiting, longestMs: maxProbeMs } = doors.healthPort.probes;
 /** Left to the answer on its way back. */

@@ -1,11 +1,18 @@
 /** A connection, and a conversation by lines, as the `tcp` prober makes them. */
 import { holdDialogue, nothingAwaited, type DialogueTurn } from '../net/tcp/dialogue.ts';
 import { chooseAddress } from './choose-address.ts';
-import { hostAndPort } from './host-and-port.ts';
 import type { TcpModule } from './module-schema.ts';
 import { reportAddress, reportRegex, type ProbeReport } from './report.ts';
 import type { ProbeSurroundings } from './surroundings.ts';
 import { reportTls, secureContextFor } from './tls-facts.ts';
+
+/** `host:port`, `[v6]:port`; null for what is not that. */
+function hostAndPort(text: string): { host: string; port: number } | null {
+  const match = /^(?:\[(?<v6>[^\]]+)\]|(?<host>[^:[\]]+)):(?<port>\d{1,5})$/.exec(text);
+  const host = match?.groups?.['v6'] ?? match?.groups?.['host'];
+  const port = Number(match?.groups?.['port']);
+  return host !== undefined && port >= 1 && port <= 65_535 ? { host, port } : null;
+}
 
 /** `$1`, `${1}`, `$$` of a text by what a pattern captured. */
 function expand(template: string, captured: readonly string[]): string {

@@ -4,8 +4,21 @@
  */
 import type { Readable } from 'node:stream';
 import { BoundedLines, Tail } from './bounded-lines.ts';
-import { mentionsLostProcess } from './lost-process.ts';
 import type { Program } from './script-host.ts';
+
+/** What tells that a process was killed, rather than that its target failed, as Node, npm, shells, browsers and what drives browsers say it. */
+const signs = [
+  ...['SIGKILL', 'Killed', 'exit code 137', 'exit code: 137', 'code=137', 'with code 137'],
+  ...['exited unexpectedly', 'ENOMEM', 'Cannot allocate memory'],
+  ...['Page crashed', 'Target crashed', 'has been closed', 'Target closed', 'browserGone'],
+  // The event of a page.
+  '"type":"crash"',
+] as const;
+
+/** Searches raw bytes: most output is never needed as text. */
+function mentionsLostProcess(text: Buffer | string): boolean {
+  return signs.some((sign) => text.includes(sign));
+}
 
 /** Ceilings that protect the agent rather than the machine. */
 export interface OutputCeilings {

@@ -15,8 +15,15 @@ import { createScrubber } from '../scrub/create-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import { version } from '../version.ts';
 import { machineFacts, processTree } from './machine-facts.ts';
-import { withoutUrls } from './own-log.ts';
 import { shownSettings } from './shown-settings.ts';
+
+/** Every URL that is not of one of these origins becomes `[url]`. */
+function withoutUrls(text: string, origins: readonly string[]): string {
+  return text.replace(/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>\\)]+/gi, (url) => {
+    const isOwn = origins.some((origin) => url === origin || url.startsWith(`${origin}/`));
+    return isOwn ? url : '[url]';
+  });
+}
 
 export interface BundleOptions {
   environment: Readonly<Record<string, string | undefined>>;

@@ -1,11 +1,22 @@
 /** How `monitor-agent run` shows one run to people. */
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
-import { exchangeOf } from '@monitor/shared/contract/check-result.ts';
+import { exchangeOf, type NetworkDiagnostics } from '@monitor/shared/contract/check-result.ts';
 import { exitCodes } from '../../exit-codes.ts';
+import { tracerouteText } from '../../net/traceroute/text.ts';
 import type { AttemptOutcome } from '../../worker/attempt.ts';
 import { table, type Colors } from '../output.ts';
-import { printEvidence } from './print-evidence.ts';
 import { describeScriptError, type ScriptSource } from './script-error.ts';
+
+function printEvidence(evidence: NetworkDiagnostics, colors: Colors): void {
+  const { capture, events, traceroute, tracerouteMissing } = evidence;
+  const rows = events.map(({ at, phase, event }) => [' ', `${at.toFixed(1)} ms`, phase, event]);
+  console.log(`\n${colors.bold('events')}\n${table(rows)}`);
+  const packets = capture.kind === 'packets' ? `${capture.packets} packets` : '';
+  const said = [packets, capture.missing ?? ''].filter((text) => text !== '').join('; ');
+  console.log(`\n${colors.bold('capture')}\n  ${said}`);
+  const way = traceroute === null ? (tracerouteMissing ?? '') : tracerouteText(traceroute).trim();
+  console.log(`\n${colors.bold('traceroute')}\n  ${way.replaceAll('\n', '\n  ')}`);
+}
 
 type ScriptResult = Pick<
   NonNullable<AttemptOutcome['browserCheckResult']>,

@@ -12,8 +12,19 @@ import {
   type Exchange,
   type NameServer,
 } from './exchange.ts';
-import { literalLookup } from './literal-lookup.ts';
 import type { DnsQuery } from './query.ts';
+
+/**
+ * The lookup of a datagram socket that is only ever given addresses. The system's would take a turn
+ * of the event loop for each to find out that there is nothing to look up.
+ */
+function literalLookup(
+  address: string,
+  _options: unknown,
+  done: (error: null, address: string, family: number) => void,
+): void {
+  done(null, address, 0);
+}
 
 const tryMs = 5_000;
 const tries = 2;

@@ -1,5 +1,19 @@
 /** The instructions of the model. */
-import { skillInstructions } from './skills.ts';
+
+/**
+ * Extra instructions that a check can ask for by name. A skill that is not in this list is handed
+ * to the model as it is written, so a skill can also be a sentence.
+ */
+const builtInSkills: Readonly<Record<string, string>> = {
+  'cookie-banners':
+    'When a cookie or consent banner covers the page, choose the option that accepts the least, then go on.',
+  'login-forms':
+    'When a login is needed, use the placeholders of the prompt for user and password, submit the form, and assert that the page shows a person who is logged in.',
+  'no-side-effects':
+    'Do not buy, order, send, delete or change anything. Stop before the last step that would have a lasting effect.',
+  'error-messages':
+    'Besides the goal, assert that no page on the way shows an error message to the visitor.',
+};
 
 const common = `You carry out an end-to-end check of a web application in a real browser, with the tools given and nothing else.
 
@@ -20,7 +34,7 @@ const ofRepair = `This check has run before and its steps were learned. One step
 - You cannot add, drop or weaken an assertion.`;
 
 export function instructionsFor(mode: 'explore' | 'repair', skills: readonly string[]): string {
-  const extra = skillInstructions(skills).map((line) => `- ${line}`);
+  const extra = skills.map((name) => `- ${builtInSkills[name] ?? name}`);
   return [
     common,
     ...(mode === 'repair' ? [ofRepair] : []),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { parseModule, parseModules } from '../../../agent/probe/module-schema.ts';
 import { commonModules } from '../../../agent/probe/common-modules.ts';
-import { readModules } from '../../../agent/probe/read-modules.ts';
+import { readModules } from '../../../agent/probe/probe-endpoint.ts';
 
 test('the common modules can all be used', () => {
   const modules = parseModules(commonModules);
