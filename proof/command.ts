@@ -31,7 +31,7 @@ export interface ProofArguments {
 }
 
 /** Flags and what they do, for the command of either program. */
-export const proofOptions: readonly (readonly [string, string])[] = [
+const proofOptions: readonly (readonly [string, string])[] = [
   ['--short', 'play for about 40 s instead of ten minutes'],
   ['--long [hours]', 'play one seed after the other for hours, 8 without a number'],
   ['--seed <number>', 'play the faults of this seed; one at random without it'],
@@ -44,7 +44,7 @@ export const proofOptions: readonly (readonly [string, string])[] = [
   ['--control-plane <path>', 'the control plane to start, as control-plane.js'],
 ];
 
-export const proofHelp = `
+const proofHelp = `
 It starts programs and websites of its own, in a temporary folder and on free
 ports of 127.0.0.1. What runs on this machine already is left alone; a case
 keeps all processors busy for some seconds.
@@ -186,6 +186,36 @@ export async function runProof(
       return report.isPassed ? (report.isConclusive ? 0 : 2) : 1;
     }
   }
+}
+
+/** Of Commander, on which the programs alone depend. */
+interface Command {
+  description(text: string): unknown;
+  option(flags: string, description: string): unknown;
+  addHelpText(position: 'after', text: string): unknown;
+  action(run: (given: ProofArguments) => Promise<void>): unknown;
+}
+
+/** The command of one of the programs, whose file lies in `folder`: plays faults on programs of this machine. */
+export function registerProofOf(
+  program: { name(): string; command(name: string): Command },
+  own: keyof Programs,
+  { folder, unusable }: { folder: string; unusable: (message: string) => Error },
+): void {
+  const command = program.command('proof');
+  command.description('run the fault-injection proof');
+  for (const [flags, description] of proofOptions) command.option(flags, description);
+  command.addHelpText('after', proofHelp);
+  command.action(async (given) => {
+    try {
+      const found = findPrograms({ [own]: folder, ...given }, folder);
+      process.exitCode = await runProof(given, found, `${program.name()} proof`);
+    } catch (error) {
+      if (error instanceof ProofInterrupted) error.exit();
+      if (error instanceof ProofUsageError) throw unusable(error.message);
+      throw error;
+    }
+  });
 }
 
 /** The arguments of a script. */
