@@ -224,17 +224,7 @@ const scriptError = z.object({
 export type ScriptError = z.output<typeof scriptError>;
 
 /** A step of a script; steps form a tree. */
-export interface ScriptStep {
-  title: string;
-  category: string;
-  startTime: number;
-  durationMs: number;
-  error: string | null;
-  steps: ScriptStep[];
-  /** Indexes in `requests` of the requests of this step itself. */
-  requests: number[];
-}
-const scriptStep: z.ZodType<ScriptStep> = z
+const scriptStep = z
   .object({
     title: z.string(),
     category: z.string(),
@@ -244,9 +234,11 @@ const scriptStep: z.ZodType<ScriptStep> = z
     get steps() {
       return z.array(scriptStep).meta({ example: [] });
     },
+    /** Indexes in `requests` of the requests of this step itself. */
     requests: z.array(z.int()),
   })
   .meta({ id: 'ScriptStep' });
+export type ScriptStep = z.output<typeof scriptStep>;
 
 /** One test of a script or suite. */
 const scriptTest = z.object({

@@ -11,15 +11,7 @@ const duration = z.number().catch(0);
 
 const error = z.object({ message: text(16_384), stack: text(16_384).nullable() });
 
-interface WrittenStep {
-  title: string;
-  category: string;
-  startTime: number;
-  durationMs: number;
-  error: string | null;
-  steps: WrittenStep[];
-}
-const step: z.ZodType<WrittenStep> = z.object({
+const step = z.object({
   title: text(1_000),
   category: text(64),
   startTime: duration,
@@ -29,6 +21,7 @@ const step: z.ZodType<WrittenStep> = z.object({
     return z.array(step);
   },
 });
+type WrittenStep = z.output<typeof step>;
 
 const plannedTest = z.object({
   id: z.string().max(100),

@@ -1,5 +1,4 @@
 /** What a run says of itself. It is code of customers that runs there: nothing in it is trusted. */
-import type { ScriptStep } from '@monitor/shared/contract/check-result.ts';
 import { z } from 'zod';
 import type { Workspace } from '../../script-host/script-host.ts';
 
@@ -13,7 +12,7 @@ const time = z.number().min(0);
 const scriptError = z.object({ message: text, stack: text.nullable(), title: text.nullable() });
 
 /** Requests by worker process and number there; numbers of the run are given later. */
-const step: z.ZodType<Omit<ScriptStep, 'requests' | 'steps'> & StepParts> = z.object({
+const step = z.object({
   title: text,
   category: text,
   startTime: time,
@@ -24,10 +23,6 @@ const step: z.ZodType<Omit<ScriptStep, 'requests' | 'steps'> & StepParts> = z.ob
     return z.array(step);
   },
 });
-interface StepParts {
-  requests: string[];
-  steps: SeenStep[];
-}
 export type SeenStep = z.output<typeof step>;
 
 const headers = z.record(z.string(), text);
