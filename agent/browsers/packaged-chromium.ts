@@ -8,8 +8,6 @@
  * Only what is whole is ever started, so no process sees a file that another still writes.
  */
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import {
   chmod,
   lstat,
@@ -26,10 +24,10 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { sha256Of } from '../script-host/file-digest.ts';
 import { tryFileLock } from '../file-lock.ts';
 
 const wholeFile = 'whole.json';
@@ -80,12 +78,6 @@ async function ownFolder(): Promise<string> {
   // Runs may have a user of their own.
   await chmod(folder, 0o755);
   return folder;
-}
-
-async function sha256Of(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path, { highWaterMark: 1_048_576 }), hash);
-  return hash.digest('hex');
 }
 
 /** What is there as a whole; null when a file is missing or has another size. */

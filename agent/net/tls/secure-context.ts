@@ -1,5 +1,5 @@
 /** Trust and client identity of TLS connections. */
-import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
+import { createPrivateKey, hash, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { codeOf } from '../failure.ts';
 
@@ -63,9 +63,7 @@ function requirePair({ cert, key, passphrase }: ClientIdentity): void {
 /** The context with a client certificate. Throws UnusableCertificate. */
 export function secureContextOf(identity: ClientIdentity): SecureContext {
   const { cert, key, passphrase, ca } = identity;
-  const id = createHash('sha256')
-    .update(JSON.stringify([cert, key, passphrase, ca]))
-    .digest('base64');
+  const id = hash('sha256', JSON.stringify([cert, key, passphrase, ca]), 'base64');
   const known = remembered.get(id);
   if (known !== undefined) return known;
   let context: SecureContext;

@@ -3,7 +3,7 @@
  * the assertions. It is repeated without a model. Placeholders stand for variables, so it holds no
  * secret. It belongs to a prompt with its skills: another prompt has another hash.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { LearnedScript } from '@monitor/shared/contract/agent-protocol.ts';
 
@@ -56,9 +56,7 @@ const script = z.object({ version: z.literal(1), steps: z.array(step).min(1).max
 
 /** SHA-256 over the prompt as written and the skills. */
 export function promptHash(prompt: string, skills: readonly string[]): string {
-  return createHash('sha256')
-    .update(JSON.stringify([prompt, skills]))
-    .digest('hex');
+  return hash('sha256', JSON.stringify([prompt, skills]), 'hex');
 }
 
 export function writeScript(hash: string, steps: readonly ScriptStep[]): LearnedScript {

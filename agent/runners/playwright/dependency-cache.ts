@@ -4,12 +4,12 @@
  * what a suite installs, only suites of the same account get.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { create, extract } from 'tar';
+import { sha256Of } from '../../script-host/file-digest.ts';
 import type { BundleListing } from './bundle-listing.ts';
 import { ownerOf } from './unpack-bundle.ts';
 
@@ -42,12 +42,6 @@ export function isInstallInput(path: string): boolean {
   return /(^|\/)(package\.json|package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|pnpm-workspace\.yaml|yarn\.lock|bun\.lockb?|\.npmrc|\.yarnrc|\.yarnrc\.yml|\.pnpmfile\.cjs)$/.test(
     path,
   );
-}
-
-async function sha256Of(file: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
-  return hash.digest('hex');
 }
 
 /** The topmost files and folders that did not come with the bundle. */

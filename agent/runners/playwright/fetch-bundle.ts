@@ -1,18 +1,11 @@
 /** From the control plane to a file that is known to be whole. */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { digestOfBundle } from '@monitor/shared/contract/code-bundle.ts';
 import { AgentError } from '../../errors.ts';
+import { sha256Of } from '../../script-host/file-digest.ts';
 import type { RunnerContext } from '../runner.ts';
 import type { SuiteSettings } from './settings.ts';
 import { SuiteFailure } from './suite-failure.ts';
-
-async function sha256Of(file: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
-  return hash.digest('hex');
-}
 
 async function download(context: RunnerContext, file: string): Promise<void> {
   try {

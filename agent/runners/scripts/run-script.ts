@@ -1,5 +1,5 @@
 /** One run of a browser or multi-step check, up to what both say of it in the same way. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { ScriptError, ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
@@ -182,9 +182,8 @@ function keyOf(definition: CheckDefinition, { context, runtime, browser }: Surro
   const { accountId, checkId } = context.run;
   const { environment, snippets } = context;
   const parts = { ...ofCheck, environment, snippets, runtime };
-  return createHash('sha256')
-    .update(JSON.stringify({ accountId, checkId, hasBrowser: browser !== null, ...parts }))
-    .digest('hex');
+  const whole = { accountId, checkId, hasBrowser: browser !== null, ...parts };
+  return hash('sha256', JSON.stringify(whole), 'hex');
 }
 
 async function runInSession(
