@@ -19,7 +19,7 @@ import {
 } from './demo/kept.ts';
 import { openTargets, type ReceivedAlert, targetPortsFrom } from './demo/targets.ts';
 import { openProgress, showFiles, showResults } from './demo/view.ts';
-import { readOptions, untilStopped } from './options.ts';
+import { readOptions, runScript, untilStopped } from './options.ts';
 
 const pingEveryMs = 10_000;
 
@@ -142,10 +142,8 @@ async function main(): Promise<void> {
 }
 
 readOptions({ options: {} });
-try {
+const run = async (): Promise<void> => {
   await main();
   console.log('stopped');
-} catch (error) {
-  console.error(`npm start failed: ${error instanceof Error ? error.message : String(error)}`);
-  process.exitCode = 1;
-}
+};
+await runScript(run, { before: 'npm start failed: ' });

@@ -15,6 +15,19 @@ export const readOptions: typeof parseArgs = (config) => {
   }
 };
 
+/** An error of a script is one line, without its stack, and the exit status. */
+export async function runScript(
+  main: () => Promise<void>,
+  { before = '', status = 1 }: { before?: string; status?: number } = {},
+): Promise<void> {
+  try {
+    await main();
+  } catch (error) {
+    console.error(`${before}${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = status;
+  }
+}
+
 /** For a script that runs until somebody ends it: the signal aborts then, or by `stop`. */
 export function untilStopped(): { signal: AbortSignal; stopped: Promise<void>; stop: () => void } {
   const stopping = new AbortController();

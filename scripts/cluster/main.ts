@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { readOptions, untilStopped } from '../options.ts';
+import { readOptions, runScript, untilStopped } from '../options.ts';
 import colors from 'picocolors';
 import { openProgress } from '../demo/view.ts';
 import { audit, complaints, type Audit } from './audit.ts';
@@ -143,11 +143,4 @@ async function main(): Promise<void> {
   else rmSync(folder, { recursive: true, force: true });
 }
 
-try {
-  await main();
-} catch (error) {
-  console.error(
-    `npm run cluster failed: ${error instanceof Error ? error.message : String(error)}`,
-  );
-  process.exitCode = 1;
-}
+await runScript(main, { before: 'npm run cluster failed: ' });

@@ -11,7 +11,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readOptions } from '../options.ts';
+import { readOptions, runScript } from '../options.ts';
 import { architectures, parseArchitecture } from './architecture.ts';
 import { buildah, buildahProblem, hasImage } from './buildah.ts';
 import { buildImages } from './build.ts';
@@ -68,9 +68,4 @@ async function main(): Promise<void> {
   }
 }
 
-try {
-  await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
-}
+await runScript(main);

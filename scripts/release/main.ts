@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
-import { readOptions } from '../options.ts';
+import { readOptions, runScript } from '../options.ts';
 import { writeChecksums, writeProvenance } from './artefacts.ts';
 import { checkLicences, makeBills } from './bill.ts';
 import { compareWithPrevious } from './compare.ts';
@@ -180,9 +180,4 @@ async function main(): Promise<void> {
   }
 }
 
-try {
-  await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exitCode = 2;
-}
+await runScript(main, { status: 2 });

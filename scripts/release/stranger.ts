@@ -10,7 +10,7 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { isFree } from '../../proof/program.ts';
-import { readOptions } from '../options.ts';
+import { readOptions, runScript } from '../options.ts';
 import { blocksIn, installPage, shellTextOf, type Block } from '../guide/blocks.ts';
 import { source } from '../guide/contents.ts';
 import { makeBareRoot, ownProgram, registrySettings } from './bare-root.ts';
@@ -158,11 +158,4 @@ async function main(): Promise<void> {
   if (run.problem !== null) throw new Error(run.problem);
 }
 
-if (import.meta.main) {
-  try {
-    await main();
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : String(error));
-    process.exitCode = 1;
-  }
-}
+if (import.meta.main) await runScript(main);
