@@ -74,12 +74,11 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 /** A process keeps something of each world: it plays so many. */
 const seedsAProcess = 25;
 
-/** Plays in a process of its own. Gives what came of each, until `onOutcome` has enough. */
-async function play(
+/** Plays in a process of its own, which ends when nobody wants to hear more. */
+async function* play(
   order: Pick<Order, 'stories' | 'hasTimeline'>,
   fault: string | undefined,
-  onOutcome: (outcome: Outcome) => 'go on' | 'enough',
-): Promise<void> {
+): AsyncGenerator<Outcome> {
   const full: Order = {
     ...{ ...order, folder, minutes },
     size: size === null ? null : { agents, checks, everySeconds },
@@ -93,16 +92,19 @@ async function play(
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (onOutcome(JSON.parse(line) as Outcome) === 'enough') child.kill();
+  try {
+    for await (const line of createInterface({ input: child.stdout }))
+      yield JSON.parse(line) as Outcome;
+  } finally {
+    child.kill();
   }
 }
 
-/** Plays stories in several processes at once. */
+/** Plays stories in several processes at once, until `hasEnough` of their outcomes. */
 async function playAll(
   stories: readonly Story[],
   fault: string | undefined,
-  onOutcome: (outcome: Outcome) => 'go on' | 'enough',
+  hasEnough: (outcome: Outcome) => boolean,
 ): Promise<void> {
   const rest = [...stories];
   let isEnough = false;
@@ -110,10 +112,10 @@ async function playAll(
     Array.from({ length: wholeNumber('jobs', 1) }, async () => {
       while (rest.length > 0 && !isEnough) {
         const own = rest.splice(0, seedsAProcess);
-        await play({ stories: own, hasTimeline: false }, fault, (outcome) => {
-          if (onOutcome(outcome) === 'enough') isEnough = true;
-          return isEnough ? 'enough' : 'go on';
-        });
+        for await (const outcome of play({ stories: own, hasTimeline: false }, fault)) {
+          isEnough = hasEnough(outcome) || isEnough;
+          if (isEnough) break;
+        }
       }
     }),
   );
@@ -125,12 +127,9 @@ const storyOf = (seed: number, fault?: string, events: Event[] | null = null): S
 });
 
 async function playStory(seed: number, events: Event[] | null, fault?: string): Promise<Outcome> {
-  let outcome: Outcome | undefined;
   const stories = [storyOf(seed, fault, events)];
-  await play({ stories, hasTimeline: true }, fault, (given) => {
-    outcome = given;
-    return 'go on';
-  });
+  let outcome: Outcome | undefined;
+  for await (const given of play({ stories, hasTimeline: true }, fault)) outcome = given;
   if (outcome === undefined) throw new Error(`the process that played seed ${seed} has ended`);
   return outcome;
 }
@@ -139,7 +138,7 @@ async function playStory(seed: number, events: Event[] | null, fault?: string): 
 const kindOf = (wrong: string): string => wrong.replace(/[\d.]+|[0-9a-f-]{36}/g, '#');
 
 /** Leaves out one event after the other while the same is still wrong. */
-async function shrink(first: Outcome, fault?: string): Promise<Outcome> {
+async function shrink(first: Outcome): Promise<Outcome> {
   const kind = kindOf(first.wrong[0] ?? '');
   let best = first;
   for (
@@ -149,12 +148,12 @@ async function shrink(first: Outcome, fault?: string): Promise<Outcome> {
   ) {
     for (let at = 0; at < best.events.length;) {
       const fewer = best.events.toSpliced(at, size);
-      const outcome = await playStory(first.seed, fewer, fault);
+      const outcome = await playStory(first.seed, fewer);
       if (outcome.wrong.some((each) => kindOf(each) === kind)) best = outcome;
       else at += size;
     }
   }
-  return best.timeline.length > 0 ? best : playStory(first.seed, best.events, fault);
+  return best.timeline.length > 0 ? best : playStory(first.seed, best.events);
 }
 
 function tell({ seed, hash, events, wrong, timeline }: Outcome): void {
@@ -192,7 +191,7 @@ async function simulate(): Promise<void> {
       console.log(
         `seed ${outcome.seed}${outcome.cases === null ? '' : ` of ${outcome.cases.join()}`}, trace ${outcome.hash}: ${outcome.wrong.slice(0, 3).join('; ')}`,
       );
-    return 'go on';
+    return false;
   });
   const failing = outcomes.filter(({ wrong }) => wrong.length > 0);
   const sum = (of: (outcome: Outcome) => number): number =>
@@ -237,7 +236,7 @@ async function findBreaks(): Promise<void> {
     await playAll(stories, name, (outcome) => {
       played += 1;
       if (outcome.wrong.length > 0) first ??= outcome;
-      return first === undefined ? 'go on' : 'enough';
+      return first !== undefined;
     });
     if (first !== undefined) found += 1;
     const how =

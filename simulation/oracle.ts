@@ -54,6 +54,11 @@ const scheduleOfSubject = ({ id: checkId, body }: Subject): Schedule =>
 /** An attempt that was made again, here or at another location, has one result, whichever id it was given. */
 const attemptOf = ({ runId, attempt }: Visit): string => `${runId}@${attempt}`;
 
+/** Kinds of faults. */
+const ofTime = /^(stop|sleep|slow)$/;
+const ofClock = /^(clock|drift)$/;
+const ofLink = /^(link|requests)/;
+
 const at = (ms: number): string => `${(ms / second).toFixed(3)} s`;
 
 class Oracle {
@@ -85,20 +90,16 @@ class Oracle {
     return running.services.db;
   }
 
-  #spans(kinds: readonly string[], where?: string): Span[] {
+  #spans(kinds: RegExp, where?: string): Span[] {
     return this.#play.faults
-      .filter(
-        (fault) => kinds.includes(fault.kind) && (where === undefined || fault.where === where),
-      )
+      .filter((fault) => kinds.test(fault.kind) && (where ?? fault.where) === fault.where)
       .map(({ span }) => span);
   }
 
   /** When the clock of the control plane, which all follow, was not right, and until that is over. */
   #wrongTimes(): Span[] {
     return this.#play.faults
-      .filter(
-        ({ kind, where }) => (kind === 'clock' || kind === 'drift') && where === 'control-plane',
-      )
+      .filter(({ kind, where }) => ofClock.test(kind) && where === 'control-plane')
       .map(({ span, aheadMs = 0 }) => ({
         from: span.from - Math.abs(aheadMs) - 60 * second,
         to: span.to + Math.abs(aheadMs) + 120 * second,
@@ -208,9 +209,7 @@ class Oracle {
       const until = asked.to + heardMs;
       const where = ['control-plane', ...agents.map(({ name }) => name)];
       const isDisturbed =
-        where.some((name) =>
-          overlaps(this.#spans(['stop', 'sleep', 'slow'], name), asked.from - second, until),
-        ) ||
+        where.some((name) => overlaps(this.#spans(ofTime, name), asked.from - second, until)) ||
         agents.some(
           (agent) =>
             this.#isCutOff(agent, asked.from - 45 * second, until) ||
@@ -267,7 +266,7 @@ class Oracle {
   #isAloneTroubled(subject: Subject, agent: AgentProgram, due: number): boolean {
     const interval = scheduleOfSubject(subject).intervalMs;
     const reach = due + Math.min(interval, latestStartMs);
-    const sleeps = this.#spans(['sleep'], agent.name);
+    const sleeps = this.#spans(/^sleep$/, agent.name);
     const isAway = agent.away.some(
       ({ askedAt, to }) =>
         askedAt < due + longestRunMs &&
@@ -275,7 +274,7 @@ class Oracle {
         to + (overlaps(sleeps, askedAt - second, to + second) ? wakesWithinMs : beginsWithinMs) >
           reach,
     );
-    const slow = overlaps(this.#spans(['slow'], agent.name), due - 30 * second, due + 60 * second);
+    const slow = overlaps(this.#spans(/^slow$/, agent.name), due - 30 * second, due + 60 * second);
     return isAway || slow || this.#beganWrong(agent, due);
   }
 
@@ -283,7 +282,7 @@ class Oracle {
   #beganWrong(agent: AgentProgram, due: number): boolean {
     return this.#play.faults.some(
       ({ kind, where, span, aheadMs = 0 }) =>
-        (kind === 'clock' || kind === 'drift') &&
+        ofClock.test(kind) &&
         where === agent.name &&
         agent.away.some(
           ({ askedAt, to }) =>
@@ -296,7 +295,7 @@ class Oracle {
   }
 
   #isAgentTroubled(agent: AgentProgram, all: readonly AgentProgram[], { from, to }: Span): boolean {
-    if (overlaps(this.#spans(['stop', 'sleep', 'slow'], agent.name), from, to)) return true;
+    if (overlaps(this.#spans(ofTime, agent.name), from, to)) return true;
     if (this.#beganWrong(agent, to - 60 * second)) return true;
     const absences = agent.away.filter((each) => overlaps([each], from, to));
     const away = absences.filter(({ isPlanned, ...each }) =>
@@ -315,14 +314,8 @@ class Oracle {
   }
 
   #isCutOff({ name }: AgentProgram, from: number, to: number): boolean {
-    const { controlPlane, faults } = this.#play;
-    return (
-      overlaps(controlPlane.away, from, to) ||
-      faults.some(
-        ({ kind, where, span }) =>
-          /^(link|requests)/.test(kind) && where === name && overlaps([span], from, to),
-      )
-    );
+    const spans = [...this.#play.controlPlane.away, ...this.#spans(ofLink, name)];
+    return overlaps(spans, from, to);
   }
 
   /** An end that was asked for takes no slot where another agent is there, unless no word gets through for long. */
@@ -332,16 +325,8 @@ class Oracle {
       (each) =>
         each.to - each.from > waitsMs - second && overlaps([each], from - agent.drainMs, to),
     );
-    const hasLink = !this.#play.faults.some(
-      ({ kind, where, span }) =>
-        /^(link|requests)/.test(kind) &&
-        where === agent.name &&
-        overlaps([span], from - 30 * second, to),
-    );
-    const isWorking = this.#spans(
-      ['kill at now', 'kill at answer', 'kill at statement'],
-      'control-plane',
-    );
+    const hasLink = !overlaps(this.#spans(ofLink, agent.name), from - 30 * second, to);
+    const isWorking = this.#spans(/^kill at (now|answer|statement)$/, 'control-plane');
     return (
       !isHeldUp &&
       hasLink &&
@@ -418,7 +403,7 @@ class Oracle {
         this.wrong.push(`${what}: the target was ${visits.map(({ state }) => state).join()}`);
       const begins = visits.map(({ from }) => from);
       const off = Math.min(...begins.map((from) => Math.abs(result.started_at - epoch - from)));
-      const drifts = this.#spans(['stop', 'sleep', 'slow', 'link slow']);
+      const drifts = this.#spans(/^(stop|sleep|(link )?slow)$/);
       const isExcused =
         drifts.some(({ from }) => from < Math.min(...begins) + second) ||
         visits.some((visit) => this.#isUncorrected(visit));
@@ -536,7 +521,7 @@ class Oracle {
       for (const { attempt, from, host } of this.#visitsOfRun.get(runId) ?? []) {
         const agent = this.#play.agents.find(({ name }) => name === host);
         if (agent === undefined || attempt > 1 || from <= known + madeUpMs) continue;
-        const late = this.#spans(['stop', 'sleep', 'slow', 'drift', 'clock'], host);
+        const late = this.#spans(/^(stop|sleep|slow|drift|clock)$/, host);
         // From its own disk it goes on before it hears anything.
         const hasBegun = agent.away.some(({ to }) => to > known && to < from + madeUpMs);
         if (hasBegun || overlaps(late, known, from) || this.#isCutOff(agent, known, from)) continue;
@@ -549,11 +534,9 @@ class Oracle {
 
   /** Whatever a clock says: where agents can act, a check is not left alone for long. */
   #gaps(): void {
-    const { agents, faults, subjects, maintenances } = this.#play;
+    const { agents, subjects, maintenances } = this.#play;
     const disturbances = [
-      ...faults
-        .filter(({ kind }) => /^(stop|sleep|slow|drain|kill|link|requests)/.test(kind))
-        .map(({ span }) => span),
+      ...this.#spans(/^(stop|sleep|slow|drain|kill|link|requests)/),
       ...agents.flatMap(({ away }) => away.map(({ askedAt, to }) => ({ from: askedAt, to }))),
       ...maintenances,
     ];
@@ -577,7 +560,7 @@ class Oracle {
 
   /** An agent that is asked to end finishes what it measures, and then ends soon. */
   #drains(): void {
-    const { agents, faults, controlPlane } = this.#play;
+    const { agents, controlPlane } = this.#play;
     for (const agent of agents) {
       for (const { isPlanned, askedAt, from } of agent.away) {
         if (!isPlanned) continue;
@@ -587,13 +570,7 @@ class Oracle {
           overlaps(controlPlane.away, askedAt - 5 * second, from) ||
           all.some(
             (each) =>
-              overlaps(
-                faults
-                  .filter(({ where, kind }) => where === each.name && kind !== 'drain')
-                  .map(({ span }) => span),
-                askedAt - 60 * second,
-                from,
-              ) ||
+              overlaps(this.#spans(/^(?!drain$)/, each.name), askedAt - 60 * second, from) ||
               each.away.some(
                 (absence) =>
                   !absence.isPlanned && absence.from < from && absence.to > askedAt - 60 * second,
@@ -614,10 +591,7 @@ class Oracle {
    * the control plane does not hear of its end.
    */
   #cut(agent: AgentProgram, { from: askedAt, to: endedAt }: Span): void {
-    if (
-      overlaps(this.#spans(['stop', 'sleep', 'slow'], agent.name), askedAt - longestRunMs, endedAt)
-    )
-      return;
+    if (overlaps(this.#spans(ofTime, agent.name), askedAt - longestRunMs, endedAt)) return;
     const { targets, subjects } = this.#play;
     for (const visit of targets.visits) {
       const { host, from, to, checkId } = visit;
@@ -640,7 +614,7 @@ class Oracle {
     if ((this.#runOf.get(runId)?.late_results ?? 0) === 0) return false;
     const times = (this.#visitsOfRun.get(runId) ?? []).map(({ from }) => from);
     // While the clock is wrong, another visit of that name may be of another slot.
-    const wrong = this.#spans(['clock', 'drift'], 'control-plane');
+    const wrong = this.#spans(ofClock, 'control-plane');
     return !overlaps(wrong, Math.min(...times) - 5 * second, Math.max(...times) + 5 * second);
   }
 
@@ -650,7 +624,7 @@ class Oracle {
     const until = to + durableMs;
     if (agent === undefined || overlaps(agent.away, from - second, until)) return false;
     // The agent says itself that it had not its time: it looks again.
-    const void_ = this.#spans(['stop', 'sleep', 'slow'], host);
+    const void_ = this.#spans(ofTime, host);
     return !overlaps(void_, from - 5 * second, until) && until < this.#play.world.now;
   }
 
@@ -708,10 +682,12 @@ class Oracle {
 
   /** Whether the control plane could not do its work for some time, or waited for what agents had to make up for. */
   #isHeldUp(from: number, to: number): boolean {
-    const { controlPlane, faults } = this.#play;
-    const own = faults.filter(({ where }) => where === controlPlane.name);
-    const spans = [...controlPlane.away, ...own.map(({ span }) => span)];
-    return overlaps(spans, from - graceMs, to);
+    const { controlPlane } = this.#play;
+    return overlaps(
+      [...controlPlane.away, ...this.#spans(/./, controlPlane.name)],
+      from - graceMs,
+      to,
+    );
   }
 
   /** Who is next is notified of an alert that lasts a minute and that nobody takes on, and of its end. */
@@ -789,7 +765,7 @@ class Oracle {
         from: from - 15 * second,
         to: to + 60 * second,
       })),
-      ...this.#spans(['slow'], 'control-plane'),
+      ...this.#spans(/^slow$/, 'control-plane'),
     ];
     for (const [id, all] of Map.groupBy(taken, (each) => each.id)) {
       const again = all.filter((each) => !overlaps(disturbed, each.at, each.at + 1));
