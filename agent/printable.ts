@@ -10,9 +10,7 @@ function escaped(character: string): string {
 }
 
 /** The text on one line, without lines or colours of its own. */
-export function printable(text: string): string {
-  return text.replace(unprintable, escaped);
-}
+export const printable = (text: string): string => text.replace(unprintable, escaped);
 
 /** The same, but for its lines and tabs. */
 function printableLines(text: string): string {

@@ -36,9 +36,7 @@ export function numbered(name: string, number: number): string {
 }
 
 /** True for what `toArtifactName` leaves alone. */
-export function isArtifactName(name: string): boolean {
-  return artifactName.safeParse(name).success;
-}
+export const isArtifactName = (name: string): boolean => artifactName.safeParse(name).success;
 
 /** A type that can stand in a header; what cannot is of an unknown type. */
 export function toContentType(wanted: string): string {

@@ -72,9 +72,7 @@ export interface SpoolState {
   droppedTotal: number;
 }
 
-function isPlainId(resultId: string): boolean {
-  return /^[\w-]{1,64}$/.test(resultId);
-}
+const isPlainId = (resultId: string): boolean => /^[\w-]{1,64}$/.test(resultId);
 
 /** Makes what a folder contains durable. */
 async function syncPath(path: string): Promise<void> {
@@ -82,9 +80,7 @@ async function syncPath(path: string): Promise<void> {
   await handle.sync();
 }
 
-function sizeOf(entry: SpoolEntry): number {
-  return entry.files.reduce((sum, { size }) => sum + size, 0);
-}
+const sizeOf = (entry: SpoolEntry): number => entry.files.reduce((sum, { size }) => sum + size, 0);
 
 export class ArtifactSpool {
   readonly #root: string;

@@ -38,9 +38,7 @@ async function placeOf(handle: FileHandle, path: string): Promise<string> {
   return realpath(`/proc/self/fd/${handle.fd}`).catch(() => realpath(path));
 }
 
-function isOwnFile(facts: Stats): boolean {
-  return facts.nlink === 1 && facts.uid === process.getuid?.();
-}
+const isOwnFile = (facts: Stats): boolean => facts.nlink === 1 && facts.uid === process.getuid?.();
 
 /** Renames the file itself; false when that is not possible or another took its place. */
 async function moveItself(path: string, facts: Stats, to: string): Promise<boolean> {

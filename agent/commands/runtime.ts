@@ -57,9 +57,7 @@ function directoryOf(): string {
   return readConfig({ environment: processEnvironment }).config.AGENT_RUNTIMES_DIR;
 }
 
-function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1e6)} MB`;
-}
+const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
 
 function exchangeText({ package: name, wanted, instead, reason }: Substitution): string {
   return instead === null

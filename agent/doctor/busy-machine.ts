@@ -13,9 +13,7 @@ const longestTimes = 5;
 const mostThrottled = 1 - 1 / longestTimes;
 
 /** Milliseconds in which tasks of this machine waited for a CPU, or this control group was not given one. */
-export function cpuWaitMs(): number {
-  return (readPressure() ?? 0) + throttledMs(kernelReader);
-}
+export const cpuWaitMs = (): number => (readPressure() ?? 0) + throttledMs(kernelReader);
 
 export function clockWithoutCpuWaits(clock: Clock, waitedMs: () => number): Clock {
   return {

@@ -69,9 +69,7 @@ export function chooseSteps(
     }));
 }
 
-function seconds(ms: number): string {
-  return `${Math.round(ms / 100) / 10} s`;
-}
+const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
 
 /** A step under its own limit, and that of all. Never rejects. */
 async function checkWithin(

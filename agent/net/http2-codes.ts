@@ -5,9 +5,7 @@ const names = [
   ...['CONNECT_ERROR', 'ENHANCE_YOUR_CALM', 'INADEQUATE_SECURITY', 'HTTP_1_1_REQUIRED'],
 ];
 
-export function http2CodeName(code: number): string {
-  return names[code] ?? 'an unknown code';
-}
+export const http2CodeName = (code: number): string => names[code] ?? 'an unknown code';
 
 /** A target is not held up by a window that is smaller than those of browsers. */
 export const windowBytes = 1_048_576;

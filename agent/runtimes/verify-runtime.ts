@@ -40,9 +40,7 @@ function readManifest(folder: string): z.output<typeof manifest> {
 }
 
 /** Where the Node of an installed runtime is. */
-export function nodePathOf(folder: string): string {
-  return join(folder, 'node_modules', '.bin', 'node');
-}
+export const nodePathOf = (folder: string): string => join(folder, 'node_modules', '.bin', 'node');
 
 async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true });

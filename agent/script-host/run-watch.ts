@@ -223,6 +223,4 @@ export class RunWatch {
 let opened: RunWatch | null = null;
 
 /** The watch of this process. Open it before a program is started: it must know each from the start. */
-export function runWatch(): RunWatch {
-  return (opened ??= new RunWatch());
-}
+export const runWatch = (): RunWatch => (opened ??= new RunWatch());

@@ -12,9 +12,7 @@ const last = 59_999;
 const attempts = 200;
 
 /** True for the users that runs get, of whatever agent; people may have such numbers as well. */
-export function isUserOfRuns(uid: number): boolean {
-  return uid >= first && uid <= last;
-}
+export const isUserOfRuns = (uid: number): boolean => uid >= first && uid <= last;
 
 export interface UserId extends AsyncDisposable {
   readonly uid: number;

@@ -27,9 +27,7 @@ const touchEveryMs = 60_000;
 const staleAfterMs = 5 * touchEveryMs;
 
 /** Short and without meaning: a browser's sockets in the folder must have paths below 107 bytes. */
-export function shortName(): string {
-  return randomBytes(4).toString('hex');
-}
+export const shortName = (): string => randomBytes(4).toString('hex');
 
 function readOr(fallback: string, read: () => string): string {
   try {

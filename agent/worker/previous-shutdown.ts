@@ -50,9 +50,7 @@ export function explainPreviousShutdown(left: Mark, now: Mark): string {
 const markFile = (directory: string): string => join(directory, 'running.json');
 
 /** True when the previous agent was killed. Call it before `markRun`. */
-export function hasEndedUncleanly(directory: string): boolean {
-  return existsSync(markFile(directory));
-}
+export const hasEndedUncleanly = (directory: string): boolean => existsSync(markFile(directory));
 
 /** Logs how the previous agent ended if it was killed; dispose the mark at a clean shutdown. */
 export function markRun(

@@ -35,9 +35,7 @@ function faultOf(kind: FaultKind, random: () => number): Fault {
   }
 }
 
-export function drawFault(random: () => number): Fault {
-  return faultOf(pick(random, kinds), random);
-}
+export const drawFault = (random: () => number): Fault => faultOf(pick(random, kinds), random);
 
 export const cut: ProofCase = {
   name: 'connection',

@@ -6,9 +6,7 @@ import { ensureAlpineImage, ensureBaseImage } from './base-image.ts';
 import { hasImage, runShown } from './buildah.ts';
 import type { ImageTarget } from './targets.ts';
 
-function git(...words: string[]): string {
-  return execFileSync('git', words, { encoding: 'utf8' }).trim();
-}
+const git = (...words: string[]): string => execFileSync('git', words, { encoding: 'utf8' }).trim();
 
 /** Settings of this machine that reach builds: how to get out, and whom to trust. None stays in an image. */
 function surroundings(): string[] {

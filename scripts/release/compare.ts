@@ -60,9 +60,7 @@ export function pairOf(before: Figures, after: Figures): Map<string, number> {
   );
 }
 
-export function looksWorse(ratios: readonly number[]): boolean {
-  return median(ratios) > 1 + bound;
-}
+export const looksWorse = (ratios: readonly number[]): boolean => median(ratios) > 1 + bound;
 
 export function isWorse(ratios: readonly number[]): boolean {
   const others = ratios.filter((ratio) => ratio <= 1).length;

@@ -55,9 +55,7 @@ const describedAs: Readonly<Record<ProgramName, string>> = {
   'control-plane': 'The control plane of Monitor: API, console, alerts and status pages',
 };
 
-export function readJson<T>(file: string): T {
-  return JSON.parse(readFileSync(file, 'utf8')) as T;
-}
+export const readJson = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T;
 
 function writeJson(file: string, value: unknown): void {
   writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);

@@ -42,9 +42,7 @@ function shortFailure(text: string): string {
     .replace(/^this machine could not.*\((\w+)\).*$/, 'cannot be reached ($1)');
 }
 
-function isKnown({ addresses }: ServerAnswer): boolean {
-  return addresses.length > 0;
-}
+const isKnown = ({ addresses }: ServerAnswer): boolean => addresses.length > 0;
 
 function judgeFailure(facts: DnsFacts): Finding[] {
   const { host, servers, whose, setting, search, hasResolvConf, os, deadWay } = facts;

@@ -1,8 +1,6 @@
 /** Addresses of records as text. */
 
-export function ipv4Text(bytes: Buffer): string {
-  return bytes.join('.');
-}
+export const ipv4Text = (bytes: Buffer): string => bytes.join('.');
 
 /** The longest run of zeros is left out: `2001:db8::1` (RFC 5952 section 4). */
 export function ipv6Text(bytes: Buffer): string {

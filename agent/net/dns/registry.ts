@@ -35,14 +35,10 @@ const typeNames = new Map<number, string>(
   Object.entries(typeNumbers).map(([name, number]) => [number, name]),
 );
 
-export function typeNumberOf(type: RecordType): number {
-  return typeNumbers[type];
-}
+export const typeNumberOf = (type: RecordType): number => typeNumbers[type];
 
 /** `A` for 1; `TYPE4711` for an unnamed number (RFC 3597 section 5). */
-export function typeNameOf(number: number): string {
-  return typeNames.get(number) ?? `TYPE${number}`;
-}
+export const typeNameOf = (number: number): string => typeNames.get(number) ?? `TYPE${number}`;
 
 const classNames = new Map([
   [1, 'IN'],
@@ -50,9 +46,7 @@ const classNames = new Map([
   [4, 'HS'],
 ]);
 
-export function classNameOf(number: number): string {
-  return classNames.get(number) ?? `CLASS${number}`;
-}
+export const classNameOf = (number: number): string => classNames.get(number) ?? `CLASS${number}`;
 
 const returnCodes = [
   ...['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED', 'YXDOMAIN', 'YXRRSET'],
@@ -60,6 +54,4 @@ const returnCodes = [
 ];
 
 /** `NXDOMAIN` for 3; `RCODE12` for an unnamed number. */
-export function returnCodeNameOf(number: number): string {
-  return returnCodes[number] ?? `RCODE${number}`;
-}
+export const returnCodeNameOf = (number: number): string => returnCodes[number] ?? `RCODE${number}`;

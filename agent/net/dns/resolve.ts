@@ -35,9 +35,7 @@ const canaryMs = 1_500;
 
 const lookups = new Permits(osLookups);
 
-function numberOf(family: IpFamily): 4 | 6 {
-  return family === 'IPv6' ? 6 : 4;
-}
+const numberOf = (family: IpFamily): 4 | 6 => (family === 'IPv6' ? 6 : 4);
 
 /** An address without a resolver, a failure for the wrong family, or null for a name. */
 function withoutResolver(host: string, family: IpFamily): Resolution | null {

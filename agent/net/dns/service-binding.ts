@@ -16,9 +16,7 @@ const keyNames = [
   'ohttp',
 ];
 
-function keyName(key: number): string {
-  return keyNames[key] ?? `key${key}`;
-}
+const keyName = (key: number): string => keyNames[key] ?? `key${key}`;
 
 function list(reader: MessageReader, item: Present): string {
   const items: string[] = [];

@@ -24,9 +24,7 @@ function onwardHeaders(raw: readonly string[]): string[] {
   return raw.filter((_each, index) => !ofThisConnection.test(raw[index - (index % 2)] ?? ''));
 }
 
-function targetOf(url: URL): Target {
-  return { host: bareHost(url.hostname), port: portOf(url) };
-}
+const targetOf = (url: URL): Target => ({ host: bareHost(url.hostname), port: portOf(url) });
 
 async function openSecure(
   target: Target,

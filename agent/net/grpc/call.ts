@@ -126,9 +126,7 @@ function headersOf({ metadata, method, scheme, authority, timeoutMs }: CallReque
   };
 }
 
-function first(value: string | string[] | undefined): string {
-  return [value].flat()[0] ?? '';
-}
+const first = (value: string | string[] | undefined): string => [value].flat()[0] ?? '';
 
 export class GrpcCall {
   readonly #session: ClientHttp2Session;

@@ -13,14 +13,10 @@ export interface TraceContext {
 }
 
 /** The trace id, derived from the run id. All attempts share it, on any agent. */
-export function traceIdOf(runId: string): string {
-  return runId.replaceAll('-', '');
-}
+export const traceIdOf = (runId: string): string => runId.replaceAll('-', '');
 
 /** The span id of a run, or of an attempt by its result id. The variant bits keep it from zero. */
-export function spanIdOf(id: string): string {
-  return id.replaceAll('-', '').slice(-16);
-}
+export const spanIdOf = (id: string): string => id.replaceAll('-', '').slice(-16);
 
 /** The span id of a `traceparent`; null for an invalid one. */
 export function spanIdIn(traceparent: string | undefined): string | null {

@@ -5,9 +5,7 @@ import { checkServerIdentity, connect, type ConnectionOptions, type TLSSocket } 
 import { bareHost } from '../url-address.ts';
 
 /** A name as it is asked for in a handshake, and verified: without the dot of the root. */
-export function tlsName(host: string): string {
-  return bareHost(host).replace(/(?<=.)\.$/, '');
-}
+export const tlsName = (host: string): string => bareHost(host).replace(/(?<=.)\.$/, '');
 
 /** The name that a handshake asks for; none for an address. RFC 6066, 3. */
 export function serverNameOf(host: string): { serverName?: string } {

@@ -17,9 +17,7 @@ export interface ExtraAuthorities {
   readonly problem: string | null;
 }
 
-function plain(pem: string): string {
-  return pem.replaceAll(/\s/g, '');
-}
+const plain = (pem: string): string => pem.replaceAll(/\s/g, '');
 
 function reasonOf(file: string, { problems }: AuthoritiesFile): string | null {
   const [first] = problems;

@@ -12,9 +12,7 @@ export interface CertificateFacts {
 const dayMs = 86_400_000;
 
 /** A distinguished name on one line, from Node's lines of `KEY=value`. */
-export function nameInOneLine(name: string): string {
-  return name.trim().replaceAll('\n', ', ');
-}
+export const nameInOneLine = (name: string): string => name.trim().replaceAll('\n', ', ');
 
 /** Facts about the peer certificate. Call it once, after the verification, because Node frees it. */
 export function certificateFacts(socket: TLSSocket, now: number): CertificateFacts | null {

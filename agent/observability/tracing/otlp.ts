@@ -23,9 +23,7 @@ const statusError = 2;
 const sampled = 1;
 
 /** To the microsecond, which is all that a double can hold of an instant. */
-function nanoseconds(instant: number): string {
-  return String(BigInt(Math.round(instant * 1000)) * 1000n);
-}
+const nanoseconds = (instant: number): string => String(BigInt(Math.round(instant * 1000)) * 1000n);
 
 function valueOf(value: AttributeValue): Record<string, unknown> {
   if (typeof value === 'string') return { stringValue: value };

@@ -167,6 +167,4 @@ export function secretsOf({ environment }: RunnerContext): string[] {
   return environment.filter(({ secret }) => secret).map(({ value }) => value);
 }
 
-export function isFailure(value: object): value is Failure {
-  return 'isNetworkError' in value;
-}
+export const isFailure = (value: object): value is Failure => 'isNetworkError' in value;

@@ -52,9 +52,7 @@ function typesOf(text: string): Promise<FileRegistry> {
 }
 
 /** Types of `grpc.health.v1.Health/Check`. */
-export function healthTypes(): Promise<FileRegistry> {
-  return typesOf(health);
-}
+export const healthTypes = (): Promise<FileRegistry> => typesOf(health);
 
 /** `ServerReflectionInfo` of a version. */
 export async function reflectionMethod(version: ReflectionVersion): Promise<DescMethod> {

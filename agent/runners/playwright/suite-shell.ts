@@ -30,9 +30,7 @@ export interface SuiteShellParts {
 }
 
 /** In the environment of every process of a run, so that they can be found. */
-export function markerOf(runId: string): string {
-  return `MONITOR_RUN=${runId}`;
-}
+export const markerOf = (runId: string): string => `MONITOR_RUN=${runId}`;
 
 /** What stands in for a package manager that this machine does not have. */
 async function writeStandIns(

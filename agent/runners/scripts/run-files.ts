@@ -94,9 +94,7 @@ export interface TestRunnerOptions {
   readonly proxyServer: string | null;
 }
 
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-}
+const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /** The text of the configuration the test runner is given. */
 export function testRunnerConfig(options: TestRunnerOptions): string {

@@ -61,9 +61,7 @@ const extensionIds = {
 };
 
 /** `a,b` within a value is written `a\,b`. RFC 2253. */
-function escaped(value: string): string {
-  return value.replace(/[,+"\\<>;]/g, (one) => `\\${one}`);
-}
+const escaped = (value: string): string => value.replace(/[,+"\\<>;]/g, (one) => `\\${one}`);
 
 function attributesOf(name: Element): [type: string, value: string][][] {
   return children(name).map((set) =>

@@ -38,9 +38,7 @@ function readOne(bytes: Uint8Array): { element: Element; rest: Uint8Array } {
 }
 
 /** One element. */
-export function read(bytes: Uint8Array): Element {
-  return readOne(bytes).element;
-}
+export const read = (bytes: Uint8Array): Element => readOne(bytes).element;
 
 /** The elements one after the other within another. */
 export function children({ content }: Element): Element[] {
