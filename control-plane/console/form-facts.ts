@@ -22,7 +22,16 @@ import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status
 import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { inputSchema, isJson, type Json } from '@monitor/shared/json-schema.ts';
 import { sectionsOf, type Section } from './form-layouts.ts';
-import { folded, helps, labels, optionWords, units, verbatim, widgets } from './form-words.ts';
+import {
+  entryWords,
+  folded,
+  helps,
+  labels,
+  optionWords,
+  units,
+  verbatim,
+  widgets,
+} from './form-words.ts';
 
 /** One value that a form asks for. */
 export interface Field {
@@ -46,6 +55,8 @@ export interface Field {
   /** Words for options that their codes do not explain. */
   optionWords?: Readonly<Record<string, string>>;
   item?: Field;
+  /** One of a list, in words. */
+  entry?: string;
   fields?: Record<string, Field>;
   /** `variant`: one group of fields for each value of the field `by`. */
   by?: string;
@@ -154,6 +165,7 @@ function fieldOf(given: Json, name: string, path: string, isRequired: boolean): 
   const help = helps[path] ?? helps[name] ?? description;
   const unit = units[path] ?? units[name];
   const spoken = optionWords[path] ?? optionWords[name];
+  const entry = entryWords[name];
   return {
     kind,
     label: labelOf(name, path),
@@ -169,6 +181,7 @@ function fieldOf(given: Json, name: string, path: string, isRequired: boolean): 
     ...(schema['type'] === 'integer' && { isWhole: true }),
     ...(kind === 'choice' && { options: schema['enum'] as string[] }),
     ...(kind === 'list' && { item: fieldOf(schema['items'] as Json, name, path, true) }),
+    ...(kind === 'list' && entry !== undefined && { entry }),
     ...(kind === 'group' && { fields: fieldsOf(schema, path) }),
     ...(widget !== undefined && { widget }),
     ...(folded.has(name) && { isFolded: true }),

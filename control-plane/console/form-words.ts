@@ -37,6 +37,7 @@ export const labels: Readonly<Record<string, string>> = {
   'alertSettings.parallelRunFailureThreshold.percentage': 'Failing locations',
   escalationPolicyId: 'Escalation policy',
   alertChannelSubscriptions: 'Alert channels',
+  'steps.alertChannelIds': 'Alert channels',
   'steps.delayMinutes': 'Delay',
   'steps.onCall': 'Person on call',
   repeats: 'Repeat',
@@ -226,6 +227,19 @@ export const helps: Readonly<Record<string, string>> = {
   'follows.rule': 'By the worst monitor, or by more than half of the monitors or locations',
   'stateOverride.until': '',
   publicIncidentUpdateDate: 'Empty: now',
+};
+
+/** An entry of a list, by the name of the list. */
+export const entryWords: Readonly<Record<string, string>> = {
+  headers: 'header',
+  queryParameters: 'parameter',
+  environmentVariables: 'variable',
+  metadata: 'entry',
+  steps: 'step',
+  people: 'person',
+  overrides: 'override',
+  cards: 'card',
+  quarantinedTests: 'test',
 };
 
 /** Units, beside their fields. By path or name. */

@@ -87,9 +87,10 @@ export function shortTime(instant: number | string) {
   return shortDateTime.format(new Date(instant));
 }
 
-/** An instant on an axis: the day at midnight, else hours and minutes. */
+/** An instant on an axis: the day at midnight, else hours and minutes, and seconds between two minutes. */
 export function tickLabel(instant: number) {
   const at = new Date(instant);
+  if (at.getSeconds() !== 0) return clockTime.format(at);
   const isMidnight = at.getHours() === 0 && at.getMinutes() === 0;
   return (isMidnight ? tickDay : tickTime).format(at);
 }

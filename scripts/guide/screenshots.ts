@@ -62,7 +62,15 @@ function scenesOf(url: string): Scene[] {
     await page.getByRole('heading', { level: 1, name }).waitFor();
   };
   return [
-    { name: 'console', open: inConsole('checks') },
+    {
+      name: 'console',
+      async open(page) {
+        await inConsole('checks')(page);
+        // Figures of rows come after the rows.
+        await page.locator('tbody .bars').first().waitFor();
+        await page.locator('tbody').getByText(/%/).first().waitFor();
+      },
+    },
     { name: 'check', open: openCheck('flapping website') },
     { name: 'new-check', open: inConsole('new/check') },
     { name: 'alerts', open: inConsole('alerts') },

@@ -253,7 +253,7 @@ function ListField({ field, path, value, onChange, label = field.label }: FieldP
           disabled={entries.length >= (field.max ?? Infinity)}
           onClick={() => onChange([...entries, initialOf(item, { isOn: true })])}
         >
-          Add
+          {field.entry === undefined ? 'Add' : `Add ${field.entry}`}
         </button>
       )}
       <Below path={path} help={field.help} />

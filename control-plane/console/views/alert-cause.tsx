@@ -245,7 +245,7 @@ export function CauseRow({
           <Ago at={cause.startedAt} />
           {cause.endedAt !== null && (
             <span class="under">
-              over <Ago at={cause.endedAt} />
+              resolved <Ago at={cause.endedAt} />
             </span>
           )}
         </td>

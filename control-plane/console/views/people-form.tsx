@@ -15,8 +15,8 @@ type Submitted = SubmitEvent & { currentTarget: HTMLFormElement };
 
 export const roleWords: Record<string, string> = {
   OWNER: 'Owner: everything, and other owners',
-  ADMIN: 'Admin: everything, people and keys too',
-  READ_WRITE: 'Editor: reads and changes everything but people and keys',
+  ADMIN: 'Admin: people and keys, too',
+  READ_WRITE: 'Editor: all but people and keys',
   READ_RUN: 'Runner: reads everything and runs monitors',
   READ_ONLY: 'Reader: reads everything',
 };

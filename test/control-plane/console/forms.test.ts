@@ -694,6 +694,7 @@ test('a status page of selected checks says what it writes, and writes it when i
     [true, false],
   );
   await page.goto(`${cp.url}/console/#/checks`);
+  await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor();
   await page.goto(`${cp.url}/console/#/status-pages`);
   await page.getByRole('link', { name: 'Paged again' }).waitFor();
   await page.getByText('It is busy.').waitFor({ state: 'detached' });
