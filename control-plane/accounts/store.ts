@@ -1,12 +1,12 @@
 /** Stored accounts. Callers take the account id from a key. */
 import type { z } from 'zod';
-import type { Clock } from '@monitor/shared/clock.ts';
 import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/check.ts';
 import { fromJson } from '../db/columns.ts';
 import { keepRows, lockRows } from '../db/lock.ts';
 import type { Db } from '../db/tables.ts';
 import { invalidField } from '../errors/api-error.ts';
 import type { Plan } from './decide/entitlements.ts';
+import type { Services } from '../core/services.ts';
 
 export type AlertSettings = z.output<typeof alertSettingsSchema>;
 
@@ -35,12 +35,6 @@ export interface AccountChange {
   secretDetection?: boolean;
   /** Null restores the defaults. */
   alertSettings?: AlertSettings | null;
-}
-
-interface AccountDeps {
-  db: Db;
-  clock: Clock;
-  newId: () => string;
 }
 
 /** Parses the settings column of an account. */
@@ -75,7 +69,7 @@ export async function listAccounts(db: Db, id?: string): Promise<StoredAccount[]
 
 /** Creates an account and gives its id. */
 export async function createAccount(
-  { db, clock, newId }: AccountDeps,
+  { db, clock, newId }: Pick<Services, 'db' | 'clock' | 'newId'>,
   name: string,
 ): Promise<string> {
   const id = newId();
@@ -141,7 +135,9 @@ export async function changeAccount(
 }
 
 /** The account of a fresh installation: the oldest account, or a new one when there is none. */
-export async function findOrCreateAccount(deps: AccountDeps): Promise<string> {
+export async function findOrCreateAccount(
+  deps: Pick<Services, 'db' | 'clock' | 'newId'>,
+): Promise<string> {
   const known = await deps.db
     .selectFrom('accounts')
     .select('id')

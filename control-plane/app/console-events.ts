@@ -10,17 +10,15 @@
  * with the database.
  */
 import { Router, type Response } from 'express';
-import type { Logger } from 'pino';
-import type { Clock } from '@monitor/shared/clock.ts';
 import type { KeyStore } from '../accounts/index.ts';
 import type { Bus } from '../core/bus.ts';
 import { sha256Hex } from '../core/keys.ts';
-import type { Db } from '../db/tables.ts';
 import { ApiError, badToken } from '../errors/api-error.ts';
 import type { ConsoleCookie } from '../http/console-cookie.ts';
 import { maintenanceHeld } from '../maintenance/index.ts';
 import { type ResultConsumer, statesOfChecks } from '../results/index.ts';
 import type { LocationHub } from '../scheduling/index.ts';
+import type { Services } from '../core/services.ts';
 
 /** Heartbeats and collected changes. A console that hears nothing for longer asks for itself. */
 const tickMs = 1_000;
@@ -60,13 +58,10 @@ interface Watched {
   repeated: Set<string>;
 }
 
-interface EventParts {
-  db: Db;
-  clock: Clock;
+interface EventParts extends Pick<Services, 'db' | 'clock' | 'logger'> {
   bus: Bus;
   hub: Pick<LocationHub, 'served'>;
   keys: Pick<KeyStore, 'findSession'>;
-  logger: Logger;
 }
 
 /** Announces the results of a commit to the consoles of their accounts. */

@@ -1,21 +1,13 @@
 /** Writes the audit log. */
-import type { Logger } from 'pino';
-import type { Clock } from '@monitor/shared/clock.ts';
 import { oneLine, shorten } from '../core/escape.ts';
 import type { KeyHolder } from '../http/authenticate.ts';
-import type { Commits } from '../db/after-commit.ts';
 import { databaseFailure } from '../db/failure.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import type { Db, RowOf } from '../db/tables.ts';
 import { changesOf } from './decide/changes.ts';
+import type { Services } from '../core/services.ts';
 
 const maxNameLength = 300;
-
-export interface AuditDeps {
-  db: Db;
-  clock: Clock;
-  newId: () => string;
-}
 
 export type AuditActor =
   | { kind: 'PERSON' | 'API_KEY' | 'AGENT'; id: string }
@@ -96,7 +88,7 @@ const insertEntries = prepareInserts('audit_log', [
 ]);
 
 export async function recordAudit(
-  { db, clock, newId }: AuditDeps,
+  { db, clock, newId }: Pick<Services, 'db' | 'clock' | 'newId'>,
   { accountId, actor, resource, before = null, after = null, ...record }: AuditRecord,
 ): Promise<void> {
   const changes = changesOf(before, after);
@@ -125,7 +117,7 @@ export async function recordAudit(
  * process, not of the request. Entries of one moment share a commit.
  */
 export async function recordDone(
-  { logger, commits, ...deps }: Omit<AuditDeps, 'db'> & { logger: Logger; commits: Commits },
+  { logger, commits, ...deps }: Pick<Services, 'clock' | 'newId' | 'logger' | 'commits'>,
   record: AuditRecord,
 ): Promise<void> {
   try {

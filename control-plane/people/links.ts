@@ -1,12 +1,12 @@
 /** One-time links: made, shown, and taken. A link that was taken does not work again. */
 import { randomBytes } from 'node:crypto';
 import type { ExpressionBuilder, SqlBool, Expression } from 'kysely';
-import type { Clock } from '@monitor/shared/clock.ts';
 import { roles, type Role } from '@monitor/shared/contract/route.ts';
 import { sha256Hex } from '../core/keys.ts';
 import type { Database, Db, RowOf } from '../db/tables.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { mayInvite } from './decide/managers.ts';
+import type { Services } from '../core/services.ts';
 
 export type LinkRow = RowOf<'person_links'>;
 type LinkKind = LinkRow['kind'];
@@ -26,12 +26,6 @@ const pageOf: Readonly<Record<LinkKind, string>> = {
   RESET: 'reset',
 };
 
-interface LinkDeps {
-  db: Db;
-  clock: Clock;
-  newId: () => string;
-}
-
 export interface NewLink {
   kind: LinkKind;
   accountId: string | null;
@@ -45,7 +39,7 @@ export interface NewLink {
 
 /** Stores a link and gives its row and its token, which is in no database. */
 export async function makeLink(
-  { db, clock, newId }: LinkDeps,
+  { db, clock, newId }: Pick<Services, 'db' | 'clock' | 'newId'>,
   { kind, accountId, personId, email, role, madeBy, makerId = null }: NewLink,
 ): Promise<{ row: LinkRow; token: string }> {
   const token = randomBytes(32).toString('base64url');
@@ -103,7 +97,7 @@ export function isLiving(now: number) {
 
 /** The link of a token, or 404. */
 export async function readLink(
-  { db, clock }: Pick<LinkDeps, 'db' | 'clock'>,
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
   token: string,
 ): Promise<LinkRow> {
   return db
@@ -116,7 +110,7 @@ export async function readLink(
 
 /** Deletes the link in the transaction that does what it allows: of two that come at once, one wins. */
 export async function takeLink(
-  { db, clock }: Pick<LinkDeps, 'db' | 'clock'>,
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
   row: LinkRow,
 ): Promise<void> {
   const { numDeletedRows } = await db
@@ -141,7 +135,7 @@ export async function dropLinks(
 
 /** True when a person has so many links of this kind that work. */
 export async function hasLivingLinks(
-  { db, clock }: Pick<LinkDeps, 'db' | 'clock'>,
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
   { kind, personId }: { kind: LinkKind; personId: string },
   count: number,
 ): Promise<boolean> {
@@ -158,7 +152,7 @@ export async function hasLivingLinks(
 
 /** The living invitations of an address to any account. */
 export function listInvitationsTo(
-  { db, clock }: Pick<LinkDeps, 'db' | 'clock'>,
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
   email: string,
 ): Promise<LinkRow[]> {
   return db
@@ -189,6 +183,6 @@ export async function endInvitationsOf(
 }
 
 /** Deletes expired links. */
-export async function forgetLinks({ db, clock }: Pick<LinkDeps, 'db' | 'clock'>): Promise<void> {
+export async function forgetLinks({ db, clock }: Pick<Services, 'db' | 'clock'>): Promise<void> {
   await db.deleteFrom('person_links').where('expires_at', '<=', clock.now()).execute();
 }

@@ -7,15 +7,13 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { sql } from 'kysely';
-import type { Logger } from 'pino';
-import type { Clock } from '@monitor/shared/clock.ts';
 import { Gathered } from '../core/gathered.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
 import { readFact, writeFact } from '../db/installation.ts';
 import type { Db } from '../db/tables.ts';
 import { missingSince, type RecordLoss, type StoredMark } from '../scheduling/index.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
-import type { SecretCipher } from '../core/secret-cipher.ts';
+import type { Services } from '../core/services.ts';
 
 const shownMs = 86_400_000;
 const macBytes = 16;
@@ -33,11 +31,7 @@ async function newestSeq(db: Db): Promise<number> {
   return rows[0]?.seq ?? 0;
 }
 
-export interface RecordLossesParts {
-  db: Db;
-  secrets: SecretCipher;
-  clock: Clock;
-  logger: Logger;
+export interface RecordLossesParts extends Pick<Services, 'db' | 'secrets' | 'clock' | 'logger'> {
   metrics: Pick<ControlPlaneMetrics, 'lostResults'>;
   /** The file that has the newest mark; null without one. */
   markFile: string | null;

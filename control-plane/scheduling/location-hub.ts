@@ -13,15 +13,10 @@
  *   failed     its check-in could not be written: it may back off before it tries again
  *   gone       it said goodbye or did not come back; it no longer counts
  */
-import type { Logger } from 'pino';
-import { sleep, type Clock } from '@monitor/shared/clock.ts';
+import { sleep } from '@monitor/shared/clock.ts';
 import type { Bus } from '../core/bus.ts';
 import { Gathered } from '../core/gathered.ts';
-import type { WriteWatch } from '../core/write-watch.ts';
-import type { SecretCipher } from '../core/secret-cipher.ts';
-import type { Commits } from '../db/after-commit.ts';
 import { engineOf } from '../db/engine.ts';
-import type { Db } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Reception } from '../reception/index.ts';
 import { AgentRegistry } from './agent-registry.ts';
@@ -41,6 +36,7 @@ import {
   type Place,
 } from './serving-agents.ts';
 import { WaitingJobs } from './waiting-jobs.ts';
+import type { Services } from '../core/services.ts';
 
 const returnMs = { answered: 12_000, 'hung-up': 5_000, failed: 30_000 } as const;
 /** Agents of a previous process, or of another replica, get this long to come back. */
@@ -131,14 +127,11 @@ interface LocationEntry extends Place {
   cancelRelieving: (() => void) | null;
 }
 
-export interface HubParts {
-  db: Db;
-  clock: Clock;
-  commits: Commits;
-  secrets: SecretCipher;
+export interface HubParts extends Pick<
+  Services,
+  'db' | 'clock' | 'commits' | 'secrets' | 'writes' | 'logger'
+> {
   reception: Pick<Reception, 'receivableMs' | 'hasReadAll' | 'recorded'>;
-  writes: WriteWatch;
-  logger: Logger;
   bus: Bus;
   replicaId: string;
 }

@@ -2,21 +2,16 @@
  * Signals the end of runs to waiting requests: those that ended here at once, those that ended at
  * another replica when a message says so, otherwise within a second.
  */
-import type { Logger } from 'pino';
-import type { Clock } from '@monitor/shared/clock.ts';
 import type { Bus } from '../core/bus.ts';
 import { engineOf } from '../db/engine.ts';
 import { eachIdOf, eachOf, isOneOf, textOfId } from '../db/expressions.ts';
 import { daysOf, isOfDays, runDayOf } from '../db/run-days.ts';
-import type { Db } from '../db/tables.ts';
+import type { Services } from '../core/services.ts';
 
 const askEveryMs = 1_000;
 
-interface SignalParts {
-  db: Db;
-  clock: Clock;
+interface SignalParts extends Pick<Services, 'db' | 'clock' | 'logger'> {
   bus: Bus;
-  logger: Logger;
 }
 
 export class RunSignals {

@@ -6,12 +6,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { ExpressionBuilder } from 'kysely';
-import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database, Db } from '../../db/tables.ts';
 import { keepRows } from '../../db/lock.ts';
 import { inTransaction } from '../../db/unit.ts';
 import type { IssuedSession } from '../../http/console-cookie.ts';
 import { sha256Hex } from '../../core/keys.ts';
+import type { Services } from '../../core/services.ts';
 
 const hourMs = 3_600_000;
 
@@ -23,12 +23,6 @@ export const rotateAfterMs = hourMs;
 export const previousTokenMs = 60_000;
 const maxSessionsOfOwner = 50;
 const maxUserAgentLength = 300;
-
-interface SessionDeps {
-  db: Db;
-  clock: Clock;
-  newId: () => string;
-}
 
 export type SessionOwner = { accountId: string } & ({ keyId: string } | { personId: string });
 
@@ -59,7 +53,7 @@ const makeToken = (): string => randomBytes(32).toString('base64url');
  * the same transaction when what was proved is true no longer.
  */
 export async function startConsoleSession(
-  { db, clock, newId }: SessionDeps,
+  { db, clock, newId }: Pick<Services, 'db' | 'clock' | 'newId'>,
   owner: SessionOwner,
   isKept: boolean,
   { userAgent, address }: SessionBrowser,
@@ -115,7 +109,7 @@ export async function startConsoleSession(
  * is not the present one.
  */
 export async function rotateConsoleSession(
-  { db, clock }: Omit<SessionDeps, 'newId'>,
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
   token: string,
 ): Promise<IssuedSession | null> {
   const next = makeToken();
@@ -150,7 +144,7 @@ export async function endConsoleSession(db: Db, hash: string): Promise<boolean> 
 export async function forgetConsoleSessions({
   db,
   clock,
-}: Omit<SessionDeps, 'newId'>): Promise<void> {
+}: Pick<Services, 'db' | 'clock'>): Promise<void> {
   await db
     .deleteFrom('console_sessions')
     .where('expires_at', '<=', clock.now())
@@ -168,7 +162,7 @@ export interface PersonSession extends SessionBrowser {
 
 /** The living sessions of a person in all their accounts, the newest first. */
 export async function listPersonSessions(
-  { db, clock }: Omit<SessionDeps, 'newId'>,
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
   personId: string,
 ): Promise<PersonSession[]> {
   return db

@@ -13,6 +13,7 @@ import type {
 import { makeKey } from '../../core/keys.ts';
 import { raiseLocations } from '../../core/location-versions.ts';
 import { previousTokenMs } from './console-sessions.ts';
+import type { Services } from '../../core/services.ts';
 
 /** "Last used" is kept to the minute, so that a busy key does not write at every request. */
 const lastUsedResolutionMs = 60_000;
@@ -242,12 +243,6 @@ export class KeyStore implements KeyFinder {
   }
 }
 
-interface KeyDeps {
-  db: Db;
-  clock: Clock;
-  newId: () => string;
-}
-
 /** A key as it was made; the raw key is not stored. */
 export interface NewKey {
   id: string;
@@ -258,7 +253,7 @@ export interface NewKey {
 
 /** Creates an API key of an account. The raw key is returned only here. */
 export async function createApiKey(
-  { db, clock, newId }: KeyDeps,
+  { db, clock, newId }: Pick<Services, 'db' | 'clock' | 'newId'>,
   accountId: string,
   key: { name: string; role?: Role; expiresAt?: number | null; madeBy?: string | null },
 ): Promise<NewKey> {
@@ -286,7 +281,7 @@ export async function createApiKey(
 
 /** Creates a key for the agents of a location. `privateLocationId` is null for a data-center location. */
 export async function createLocationKey(
-  { db, clock, newId }: KeyDeps,
+  { db, clock, newId }: Pick<Services, 'db' | 'clock' | 'newId'>,
   accountId: string,
   location: string,
   privateLocationId: string | null,
@@ -347,7 +342,7 @@ export function listKeys(db: Db, accountId: string | undefined): Promise<ListedK
 
 /** Revokes an API key. False when there was no such key. */
 export async function revokeKey(
-  { db, clock }: Pick<KeyDeps, 'db' | 'clock'>,
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
   id: string,
 ): Promise<'revoked' | 'was revoked' | 'unknown'> {
   const { numUpdatedRows } = await db
@@ -367,7 +362,7 @@ export async function revokeKey(
 
 /** Revokes the keys that a person has made in an account. */
 export async function revokeKeysMadeBy(
-  { db, clock }: Pick<KeyDeps, 'db' | 'clock'>,
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
   { accountId, personId }: { accountId: string; personId: string },
 ): Promise<void> {
   await updateOwnRows(db, 'api_keys', accountId)
@@ -382,7 +377,7 @@ const rememberedKeys = 20;
 
 /** False when the location has no such key. */
 export async function revokeLocationKey(
-  { db, clock }: Pick<KeyDeps, 'db' | 'clock'>,
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
   { accountId, privateLocationId }: { accountId: string; privateLocationId: string },
   keyId: string,
 ): Promise<boolean> {
