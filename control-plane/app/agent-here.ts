@@ -8,7 +8,7 @@ import { findProgram, programs } from '../../proof/find-program.ts';
 import { findOrCreateAccount } from '../accounts/index.ts';
 import { describeSettings, processEnvironment, type Config } from '../core/config.ts';
 import type { Services } from '../core/services.ts';
-import { OperatorError, trying } from '../errors/operator-error.ts';
+import { trying, usageError } from '../errors/operator-error.ts';
 import { keyOfMachine, machineSlug } from '../scheduling/index.ts';
 
 const firstDelayMs = 1_000;
@@ -23,9 +23,8 @@ const killAfterMs = 10_000;
 export function findAgent(own = join(import.meta.dirname, '..')): string {
   const found = findProgram(programs.agent, own);
   if (found !== null) return found;
-  throw new OperatorError(
+  throw usageError(
     `--with-agent needs the agent, and it is not installed here: install the file of its package beside this program (npm install -g ./monitor-agent-*.tgz), or leave the option out and start an agent on another machine`,
-    { usage: true },
   );
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { endServer, openServer, smallRequests } from '@monitor/shared/open-server.ts';
 import { Registry } from 'prom-client';
 import type { Config } from '../core/config.ts';
-import { OperatorError } from '../errors/operator-error.ts';
+import { usageError } from '../errors/operator-error.ts';
 
 export interface MetricsServer extends AsyncDisposable {
   port: number;
@@ -48,9 +48,8 @@ export async function serveMetrics(
     server.listen(port, host, resolve);
   }).catch((cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new OperatorError(
+    throw usageError(
       `METRICS_PORT ${port} on ${host} cannot be opened (${reason}); choose a free one`,
-      { usage: true },
     );
   });
   return {

@@ -5,7 +5,7 @@ import { fieldIssues } from '@monitor/shared/field-issues.ts';
 import { z } from 'zod';
 import { customDomain, dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { role, type Role } from '@monitor/shared/contract/route.ts';
-import { OperatorError } from '../errors/operator-error.ts';
+import { usageError } from '../errors/operator-error.ts';
 
 const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
@@ -578,9 +578,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     const value = isShown ? ` (given: ${given[name]})` : '';
     return `  ${path}: ${message}${value}`;
   });
-  throw new OperatorError(
+  throw usageError(
     `the configuration cannot be used; correct these environment variables:\n${problems.join('\n')}`,
-    { usage: true },
   );
 }
 

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { tighten } from '@monitor/shared/private-files.ts';
-import { describeFailure, OperatorError } from '../errors/operator-error.ts';
+import { describeFailure, OperatorError, usageError } from '../errors/operator-error.ts';
 
 export const encryptedPrefix = 'v1.';
 const ivBytes = 12;
@@ -144,7 +144,7 @@ function readKeys(file: string): Buffer[] {
     .split(/\s+/)
     .map((line) => Buffer.from(line, 'base64'));
   if (keys.length > 2 || keys.some(({ length }) => length !== keyBytes)) {
-    throw new OperatorError(`the key file ${file} does not hold a key: ${advice}`, { usage: true });
+    throw usageError(`the key file ${file} does not hold a key: ${advice}`);
   }
   return keys;
 }

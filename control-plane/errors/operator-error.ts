@@ -10,6 +10,9 @@ export class OperatorError extends Error {
   }
 }
 
+/** The command was called in a way that cannot work. */
+export const usageError = (message: string) => new OperatorError(message, { usage: true });
+
 /** Advice for common failures, by the `code` of Node or of the database. */
 const advice: Readonly<Record<string, string>> = {
   EACCES: 'give this user access, or run as the user that `serve` runs as',

@@ -7,7 +7,7 @@ import { nameOfDatabase } from './name-of-database.ts';
 import { forgetUnreadableCredentials } from './stored-credentials.ts';
 import { addFact, readFact, writeFact } from '../db/installation.ts';
 import type { Db } from '../db/tables.ts';
-import { OperatorError } from '../errors/operator-error.ts';
+import { usageError } from '../errors/operator-error.ts';
 import { reencryptFacts } from '../core/encrypted-facts.ts';
 import {
   keyFileOf,
@@ -90,18 +90,16 @@ export async function openFittingKey(
   const keyFile = keyFileOf(DATABASE_FILE);
   const isMissing = ENCRYPTION_KEY === undefined && !existsSync(keyFile);
   if (encrypted !== undefined && isMissing && !acceptNewKey && DATABASE_FILE !== ':memory:') {
-    throw new OperatorError(
+    throw usageError(
       `the key file ${keyFile} is missing, and the database ${DATABASE_FILE} has values that are encrypted with it: put it back ("backup --with-key" puts it beside the backup), or set ENCRYPTION_KEY if that is what the database was used with; ${anew}`,
-      { usage: true },
     );
   }
   const secrets = openSecretCipher(config, DATABASE_FILE);
   const refuseOther = (value: Encrypted | undefined): void => {
     if (value === undefined || acceptNewKey || opens(secrets, value)) return;
     const what = ENCRYPTION_KEY === undefined ? `the key in ${keyFile}` : 'ENCRYPTION_KEY';
-    throw new OperatorError(
+    throw usageError(
       `${what} does not fit the database ${nameOfDatabase(config)}: values in it are encrypted with another key. Put that one back; ${anew}`,
-      { usage: true },
     );
   };
   refuseOther(encrypted);

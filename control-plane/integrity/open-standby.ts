@@ -6,7 +6,7 @@ import { databaseFailure } from '../db/failure.ts';
 import { addFact } from '../db/installation.ts';
 import { openPostgres } from '../db/postgres.ts';
 import type { Db } from '../db/tables.ts';
-import { describeFailure, OperatorError } from '../errors/operator-error.ts';
+import { describeFailure, OperatorError, usageError } from '../errors/operator-error.ts';
 import { nameOfServer } from './name-of-database.ts';
 
 const fact = 'installation_id';
@@ -58,8 +58,7 @@ export async function openStandby(
     );
   }
   await standby.destroy();
-  throw new OperatorError(
+  throw usageError(
     `${what} is not a standby of the one in DATABASE_URL: name one that replicates it, or unset DATABASE_READ_URL`,
-    { usage: true },
   );
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Clock } from '@monitor/shared/clock.ts';
-import { OperatorError } from '../errors/operator-error.ts';
+import { usageError } from '../errors/operator-error.ts';
 import { damageAdvice } from './decide-opening.ts';
 import { logFileOf } from './files.ts';
 import { lockForServing, type ServingLock } from './serving-lock.ts';
@@ -176,8 +176,7 @@ export class IntegrityWatch implements Disposable {
 
 function refuseDamaged(databaseFile: string, { ok, problems }: Report): void {
   if (ok) return;
-  throw new OperatorError(
+  throw usageError(
     `the database ${databaseFile} is damaged: ${problems.slice(0, 3).join('; ')}. ${damageAdvice}`,
-    { usage: true },
   );
 }

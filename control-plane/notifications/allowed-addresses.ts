@@ -4,7 +4,7 @@
  * networks that the operator allows are permitted.
  */
 import ipaddr from 'ipaddr.js';
-import { OperatorError } from '../errors/operator-error.ts';
+import { usageError } from '../errors/operator-error.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];
@@ -29,9 +29,8 @@ function networkOf(text: string, setting: AllowedNetworks): Network {
     const address = ipaddr.parse(text);
     return [address, address.kind() === 'ipv4' ? 32 : 128];
   } catch {
-    throw new OperatorError(
+    throw usageError(
       `${setting}: "${text}" is neither an address nor a network such as 10.20.0.0/16`,
-      { usage: true },
     );
   }
 }

@@ -16,7 +16,7 @@ import {
   type WorkSignature,
 } from '@monitor/shared/contract/work-signature.ts';
 import { processEnvironment, readConfig, secretSettings } from '../../core/config.ts';
-import { describeFailure, OperatorError } from '../../errors/operator-error.ts';
+import { describeFailure, OperatorError, usageError } from '../../errors/operator-error.ts';
 
 const keyName = 'CONTROL_PLANE_API_KEY';
 
@@ -61,9 +61,8 @@ export class AccountApi {
     this.url = (url ?? ownUrl()).replace(/\/+$/, '');
     this.#key = processEnvironment[keyName] ?? '';
     if (this.#key === '') {
-      throw new OperatorError(
+      throw usageError(
         `set ${keyName} to a key of the account: \`control-plane keys create --name import\` makes one`,
-        { usage: true },
       );
     }
   }

@@ -8,7 +8,7 @@ import type {
 import { readAtMost } from '@monitor/shared/read-at-most.ts';
 import { bodyOf, FileProblem, readFolder, withSecrets } from '../../as-code/index.ts';
 import { commandDoors } from '../../core/doors.ts';
-import { OperatorError, trying } from '../../errors/operator-error.ts';
+import { OperatorError, trying, usageError } from '../../errors/operator-error.ts';
 import { AccountApi, foreignEnvironment } from './account-api.ts';
 import { note, printJson, printRows } from './output.ts';
 import { Signer } from './sign-checks.ts';
@@ -51,9 +51,8 @@ async function bodyIn(folder: string, envFile: string | undefined): Promise<Proj
   }
   const { resources, missing } = withSecrets(body.resources, await valuesOf(envFile));
   if (missing.length === 0) return { ...body, resources };
-  throw new OperatorError(
+  throw usageError(
     `could not apply ${folder}: it needs ${missing.join(', ')}; set them in the environment, or in a file for --env-file. Nothing was changed`,
-    { usage: true },
   );
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OperatorError } from '../../errors/operator-error.ts';
+import { OperatorError, usageError } from '../../errors/operator-error.ts';
 
 const dayMs = 86_400_000;
 /** The latest instant of a Date. */
@@ -23,9 +23,8 @@ function instantOf(text: string, now: number): number | undefined {
 export function parseExpiry(text: string, now: number): number {
   const instant = instantOf(text, now);
   if (instant === undefined || !(instant <= lastInstant)) {
-    throw new OperatorError(
+    throw usageError(
       `--expires "${text}" is neither an ISO date, such as 2027-01-31, nor days, such as 90d`,
-      { usage: true },
     );
   }
   if (instant <= now) {

@@ -4,7 +4,7 @@ import type { DiffEntry } from '@monitor/shared/contract/compatibility/projects.
 import { type Fields, isFields } from '@monitor/shared/fields.ts';
 import { readAtMost } from '@monitor/shared/read-at-most.ts';
 import { commandDoors } from '../../core/doors.ts';
-import { OperatorError, trying } from '../../errors/operator-error.ts';
+import { OperatorError, trying, usageError } from '../../errors/operator-error.ts';
 import {
   type Beside,
   incidentKey,
@@ -234,7 +234,7 @@ function refuseDeletions(
   const more = deleted.length > mostNamed ? ' and more' : '';
   const text = `project ${project} has ${deleted.length} resources that this account does not have (${names.join(', ')}${more}): name another project with --name if it is another account, or delete them with --delete`;
   if (options.yes !== true) return note(text);
-  throw new OperatorError(`could not ${what}: ${text}. Nothing was changed`, { usage: true });
+  throw usageError(`could not ${what}: ${text}. Nothing was changed`);
 }
 
 export async function importAccount(options: AccountOptions): Promise<void> {

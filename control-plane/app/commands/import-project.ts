@@ -2,7 +2,7 @@
 import { privateLocationSlug } from '@monitor/shared/contract/primitives.ts';
 import type { ProjectChange } from '@monitor/shared/contract/compatibility/projects.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { OperatorError } from '../../errors/operator-error.ts';
+import { OperatorError, usageError } from '../../errors/operator-error.ts';
 import {
   planImport,
   planText,
@@ -52,9 +52,8 @@ function inWords(change: ProjectChange): string {
 export function usableName(given: string): string {
   const name = projectId(given);
   if (name === given) return name;
-  throw new OperatorError(
+  throw usageError(
     `--name must be lower-case letters, digits and hyphens, such as ${name === '' ? 'import-shop' : name}`,
-    { usage: true },
   );
 }
 
@@ -62,9 +61,8 @@ async function makePlan(path: string, options: ImportOptions): Promise<Plan> {
   const { locations, privateLocations } = splitLocations(options.location);
   const wrong = privateLocations.find((name) => !privateLocationSlug.safeParse(name).success);
   if (wrong !== undefined) {
-    throw new OperatorError(
+    throw usageError(
       `--location ${wrong} is neither a data-center location nor the slug of a private location`,
-      { usage: true },
     );
   }
   const files = await readSources(path);
@@ -100,10 +98,7 @@ export async function showOrApply(
 ): Promise<Applied | null> {
   const isApplied = options.yes === true;
   if (isApplied && plan.missing.length > 0) {
-    throw new OperatorError(
-      `could not ${what}: it needs ${plan.missing.join('; ')}. Nothing was changed`,
-      { usage: true },
-    );
+    throw usageError(`could not ${what}: it needs ${plan.missing.join('; ')}. Nothing was changed`);
   }
   const isAsked = isApplied || (hasKey() && options.check !== true);
   const api = isAsked ? new AccountApi(options.url) : null;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { systemClock } from '@monitor/shared/clock.ts';
 import { processEnvironment, readConfig, type Config } from '../../core/config.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
@@ -15,25 +15,19 @@ import {
   refuseOtherSessions,
   refuseUnfinishedMove,
 } from '../../integrity/index.ts';
-import { OperatorError, trying } from '../../errors/operator-error.ts';
+import { OperatorError, trying, usageError } from '../../errors/operator-error.ts';
+import type { Services } from '../../core/services.ts';
 
 /** Tells sessions of commands from those of replicas. */
 const commandId = `command-${randomUUID()}`;
 
-export interface Installation {
-  db: Db;
-  clock: Clock;
-  newId: () => string;
-}
+export type Installation = Pick<Services, 'db' | 'clock' | 'newId'>;
 
 /** The settings, with the file of the database as an absolute path. Refuses a database in memory. */
 export function readSettings(): Config {
   const config = readConfig(processEnvironment);
   if (config.DATABASE_URL === undefined && config.DATABASE_FILE === ':memory:') {
-    throw new OperatorError(
-      'DATABASE_FILE is ":memory:", which ends with each process: set it to a file',
-      { usage: true },
-    );
+    throw usageError('DATABASE_FILE is ":memory:", which ends with each process: set it to a file');
   }
   return { ...config, DATABASE_FILE: resolve(config.DATABASE_FILE) };
 }
@@ -43,9 +37,8 @@ export function readFileSettings(command: string, way: (url: string) => string):
   const config = readSettings();
   const { DATABASE_URL: url } = config;
   if (url === undefined) return config;
-  throw new OperatorError(
+  throw usageError(
     `\`${command}\` works on a database in a file, and DATABASE_URL names the PostgreSQL ${nameOfDatabase(config)}: ${way(url)}`,
-    { usage: true },
   );
 }
 
@@ -82,7 +75,7 @@ export async function withFile<T>(
 ): Promise<T> {
   return trying(`use the database ${databaseFile}`, async () => {
     const refusal = refusalToOpen(findFiles(databaseFile, hasKeySetting));
-    if (refusal !== null) throw new OperatorError(refusal, { usage: true });
+    if (refusal !== null) throw usageError(refusal);
     mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 });
     const db = openDatabase(databaseFile);
     try {

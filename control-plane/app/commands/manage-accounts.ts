@@ -1,7 +1,7 @@
 /** What `control-plane accounts` does. */
 import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/check.ts';
 import { ApiError } from '../../errors/api-error.ts';
-import { OperatorError } from '../../errors/operator-error.ts';
+import { OperatorError, usageError } from '../../errors/operator-error.ts';
 import {
   type AlertSettings,
   changeAccount,
@@ -33,7 +33,7 @@ const nameUpTo = 255;
 export function usableName(given: string): string {
   const name = given.trim();
   if (name !== '' && name.length <= nameUpTo) return name;
-  throw new OperatorError(`--name must have 1 to ${nameUpTo} characters`, { usage: true });
+  throw usageError(`--name must have 1 to ${nameUpTo} characters`);
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -58,18 +58,17 @@ function readAlertSettings(text: string): AlertSettings | null {
   try {
     given = JSON.parse(text);
   } catch {
-    throw new OperatorError('--alert-settings must be JSON, or default', { usage: true });
+    throw usageError('--alert-settings must be JSON, or default');
   }
   const parsed = alertSettingsSchema.safeParse(given);
   if (parsed.success) {
     const unknown = unknownName(given, parsed.data);
     if (unknown === null) return parsed.data;
-    throw new OperatorError(`--alert-settings: there is no ${unknown}`, { usage: true });
+    throw usageError(`--alert-settings: there is no ${unknown}`);
   }
   const [issue] = parsed.error.issues;
-  throw new OperatorError(
+  throw usageError(
     `--alert-settings: ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is not valid'}`,
-    { usage: true },
   );
 }
 
@@ -89,7 +88,7 @@ export async function chooseAccount(
     throw new OperatorError(`there is no account "${given}"; ${known(accounts)}`);
   }
   if (accounts.length <= 1) return findOrCreateAccount(installation);
-  throw new OperatorError(`choose one with --account <id>; ${known(accounts)}`, { usage: true });
+  throw usageError(`choose one with --account <id>; ${known(accounts)}`);
 }
 
 function toWire(account: StoredAccount) {
@@ -135,9 +134,8 @@ export async function set(id: string, options: AccountOptions): Promise<void> {
     ...(alertSettings === undefined ? {} : { alertSettings: readAlertSettings(alertSettings) }),
   };
   if (Object.keys(change).length === 0) {
-    throw new OperatorError(
+    throw usageError(
       'nothing to set: give at least one of --name, --badges, --secret-detection, --runtime, --plan, --alert-settings',
-      { usage: true },
     );
   }
   await withInstallation({ make: false }, async (installation) => {

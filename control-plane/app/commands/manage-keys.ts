@@ -3,7 +3,7 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import { OperatorError } from '../../errors/operator-error.ts';
+import { OperatorError, usageError } from '../../errors/operator-error.ts';
 import {
   createApiKey,
   createLocationKey,
@@ -63,9 +63,8 @@ export async function create(options: CreateOptions): Promise<void> {
 export async function createLocation(options: CreateLocationOptions): Promise<void> {
   const location = dataCenterLocation.safeParse(options.location);
   if (!location.success) {
-    throw new OperatorError(
+    throw usageError(
       `"${options.location}" is not a data-center location; private locations get keys through the API (POST /v1/private-locations/{id}/keys)`,
-      { usage: true },
     );
   }
   await withInstallation({ make: true }, async (installation) => {

@@ -1,7 +1,7 @@
 /** What `control-plane people` does. */
 import { personEmail } from '@monitor/shared/contract/person.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { OperatorError } from '../../errors/operator-error.ts';
+import { OperatorError, usageError } from '../../errors/operator-error.ts';
 import { listAccounts } from '../../accounts/index.ts';
 import {
   accountOfAddress,
@@ -27,7 +27,7 @@ interface Options {
 function usableEmail(given: string): string {
   const parsed = personEmail.safeParse(given.trim());
   if (parsed.success) return parsed.data;
-  throw new OperatorError(`"${given}" is not an e-mail address`, { usage: true });
+  throw usageError(`"${given}" is not an e-mail address`);
 }
 
 /** Where the console is, as `serve` with the same settings says. */

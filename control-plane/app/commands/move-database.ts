@@ -18,7 +18,7 @@ import { readMove, writeMove } from '../../db/installation.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
 import { openRaw, type RawDatabase } from '../../db/open.ts';
 import type { Db } from '../../db/tables.ts';
-import { OperatorError, trying } from '../../errors/operator-error.ts';
+import { OperatorError, trying, usageError } from '../../errors/operator-error.ts';
 import {
   fits,
   holderInWords,
@@ -47,10 +47,7 @@ interface ServerConfig extends Config {
 function readTarget(to: string | undefined): ServerConfig {
   const { DATABASE_FILE: _file, DATABASE_URL: url = to, ...environment } = processEnvironment;
   if (url === undefined || url === '') {
-    throw new OperatorError(
-      'say where to: --to postgres://user@host:5432/monitor, or set DATABASE_URL',
-      { usage: true },
-    );
+    throw usageError('say where to: --to postgres://user@host:5432/monitor, or set DATABASE_URL');
   }
   return readConfig({ ...environment, DATABASE_URL: to ?? url }) as ServerConfig;
 }
@@ -94,9 +91,8 @@ async function checkSource(file: string, target: ServerConfig): Promise<boolean>
     }
     if (await fits(db, new SecretCipher(Buffer.from(target.ENCRYPTION_KEY ?? '')))) return false;
     if (await fits(db, openMovingCipher(target, file))) return true;
-    throw new OperatorError(
+    throw usageError(
       `neither ENCRYPTION_KEY nor the key file beside it opens the database ${file}: put the key file back, or set ENCRYPTION_KEY_PREVIOUS to the key that it was used with`,
-      { usage: true },
     );
   });
 }

@@ -14,7 +14,7 @@ import type { Command } from 'commander';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
 import { copyDatabase, integrityProblems, isOpenByAnotherProcess } from '../../db/open.ts';
-import { OperatorError, trying } from '../../errors/operator-error.ts';
+import { OperatorError, trying, usageError } from '../../errors/operator-error.ts';
 import { keyFileOf } from '../../core/secret-cipher.ts';
 import { companions, copyOfSecret, FileInTheMaking, stopOnSignal } from './file-in-the-making.ts';
 import { databaseOf, readFileSettings, serverOptions, withFile } from './installation.ts';
@@ -53,7 +53,7 @@ function refuseOpen(database: string): void {
 
 async function confirm(question: string): Promise<void> {
   if (!process.stdin.isTTY) {
-    throw new OperatorError(`${question} There is nobody to ask: add --yes`, { usage: true });
+    throw usageError(`${question} There is nobody to ask: add --yes`);
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const gone = new AbortController();

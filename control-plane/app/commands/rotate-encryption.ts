@@ -8,7 +8,7 @@ import {
   reencryptStoredCredentials,
   writeKeyCheck,
 } from '../../integrity/index.ts';
-import { OperatorError, trying } from '../../errors/operator-error.ts';
+import { OperatorError, trying, usageError } from '../../errors/operator-error.ts';
 import { addKey, dropPreviousKey, keyFileOf, openSecretCipher } from '../../core/secret-cipher.ts';
 import { readSettings, refuseMissing, refuseServed, withDatabase } from './installation.ts';
 import { note, printJson, progressLine } from './output.ts';
@@ -33,9 +33,8 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
   const hasSetting = settings.ENCRYPTION_KEY !== undefined;
   const keyFile = keyFileOf(settings.DATABASE_FILE);
   if (hasSetting && settings.ENCRYPTION_KEY_PREVIOUS === undefined) {
-    throw new OperatorError(
+    throw usageError(
       'the key is that of ENCRYPTION_KEY: set ENCRYPTION_KEY to the new key and ENCRYPTION_KEY_PREVIOUS to the present one, for \`serve\` too, and run this again',
-      { usage: true },
     );
   }
   if (!hasSetting && !existsSync(keyFile)) {

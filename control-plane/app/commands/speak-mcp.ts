@@ -1,14 +1,14 @@
 /** The Model Context Protocol on standard input and output. Standard output has messages of it alone. */
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { version } from '../../core/version.ts';
-import { OperatorError } from '../../errors/operator-error.ts';
+import { OperatorError, usageError } from '../../errors/operator-error.ts';
 import { type CallApi, openMcpServer, readTags } from '../../mcp/index.ts';
 import { AccountApi } from './account-api.ts';
 
 export async function speakMcp({ url, tags }: { url?: string; tags?: string }): Promise<void> {
   const api = new AccountApi(url);
   const chosen = readTags(tags);
-  if ('problem' in chosen) throw new OperatorError(`--tags: ${chosen.problem}`, { usage: true });
+  if ('problem' in chosen) throw usageError(`--tags: ${chosen.problem}`);
   const callApi: CallApi = async ({ path, ...request }) => {
     try {
       const response = await api.send(path, request);
