@@ -9,8 +9,9 @@ import {
   pathInteger,
   queryInteger,
   severity,
+  storedOf,
   timestamp,
-  timezone as anyTimezone,
+  timezone,
   updateOf,
 } from './primitives.ts';
 import { projectBindings } from './project-bindings.ts';
@@ -35,24 +36,6 @@ function instantLike(example: string) {
       },
     });
 }
-const startsAt = instantLike('2099-01-01T22:00:00Z');
-const endsAt = instantLike('2099-01-01T23:00:00Z');
-const repeatEndsAt = instantLike('2099-12-31T00:00:00Z').nullable();
-
-/** Values from the field's practice; null for a window that does not repeat. spec: open */
-const repeatUnit = z.enum(['DAY', 'WEEK', 'MONTH']).nullable();
-const repeatInterval = z.int().min(1).max(1000).nullable();
-const name = z.string().trim().min(1).max(255);
-const description = z.string().max(2000).nullable();
-const pauseAllChecks = z.boolean().meta({
-  description: 'Pauses every check, whatever its tags; otherwise a window without tags pauses none',
-});
-const silenceAlertsTags = tags.meta({
-  description: 'Checks and groups with any of these tags run, and send no alerts',
-});
-const silenceAllAlerts = z
-  .boolean()
-  .meta({ description: 'Every check runs, and none sends alerts' });
 
 const ids = <Id extends z.ZodType>(id: Id, max: number) =>
   z.array(id).max(max).meta({ example: [] });
@@ -61,14 +44,6 @@ const scope = z.object({
   groupIds: ids(z.int(), 100).default([]),
   serviceIds: ids(z.uuid(), 300).default([]),
   statusPageIds: ids(z.uuid(), 100).default([]),
-});
-const pauseScope = scope.meta({
-  description:
-    'Pauses these checks, and those of these groups, services and status pages, whatever their tags',
-});
-const silenceScope = scope.meta({
-  description:
-    'These checks, and those of these groups, services and status pages, run and send no alerts',
 });
 const nothing = { checkIds: [], groupIds: [], serviceIds: [], statusPageIds: [] };
 
@@ -106,38 +81,60 @@ const describedVisibility = {
     'How status pages show it; null: with the services that its paused checks report to. Checks follow the schedule in any case',
 };
 export const visibility = z.object(visibilityFields);
-const statusPageVisibility = visibility.nullable().meta(describedVisibility);
-const ownerAlertChannelIds = ids(z.int(), 20).meta({
-  example: [],
-  description: 'Channels of its owner, notified when an occurrence overruns',
-});
-
-const timezone = anyTimezone.nullable().meta({
-  override: {
-    type: ['string', 'null'],
-    description: 'IANA time zone in which repeats keep their local time; UTC without one',
-    example: 'Europe/Berlin',
-  },
-});
-
 /** Existing clients send no `repeatUnit` for a window that does not repeat. */
 const fields = {
-  name,
-  startsAt,
-  endsAt,
-  repeatUnit: repeatUnit.default(null),
+  name: z.string().trim().min(1).max(255),
+  startsAt: instantLike('2099-01-01T22:00:00Z'),
+  endsAt: instantLike('2099-01-01T23:00:00Z'),
+  /** Values from the field's practice; null for a window that does not repeat. spec: open */
+  repeatUnit: z.enum(['DAY', 'WEEK', 'MONTH']).nullable().default(null),
   tags: tags.exactOptional(),
-  repeatInterval: repeatInterval.default(null),
-  repeatEndsAt: repeatEndsAt.default(null),
-  timezone: timezone.default(null),
-  description: description.default(null),
-  pauseAllChecks: pauseAllChecks.default(false),
-  silenceAlertsTags: silenceAlertsTags.default([]),
-  silenceAllAlerts: silenceAllAlerts.default(false),
-  pauseScope: pauseScope.default(nothing),
-  silenceScope: silenceScope.default(nothing),
-  statusPageVisibility: statusPageVisibility.default(null),
-  ownerAlertChannelIds: ownerAlertChannelIds.default([]),
+  repeatInterval: z.int().min(1).max(1000).nullable().default(null),
+  repeatEndsAt: instantLike('2099-12-31T00:00:00Z').nullable().default(null),
+  timezone: timezone
+    .nullable()
+    .meta({
+      override: {
+        type: ['string', 'null'],
+        description: 'IANA time zone in which repeats keep their local time; UTC without one',
+        example: 'Europe/Berlin',
+      },
+    })
+    .default(null),
+  description: z.string().max(2000).nullable().default(null),
+  pauseAllChecks: z
+    .boolean()
+    .meta({
+      description:
+        'Pauses every check, whatever its tags; otherwise a window without tags pauses none',
+    })
+    .default(false),
+  silenceAlertsTags: tags
+    .meta({ description: 'Checks and groups with any of these tags run, and send no alerts' })
+    .default([]),
+  silenceAllAlerts: z
+    .boolean()
+    .meta({ description: 'Every check runs, and none sends alerts' })
+    .default(false),
+  pauseScope: scope
+    .meta({
+      description:
+        'Pauses these checks, and those of these groups, services and status pages, whatever their tags',
+    })
+    .default(nothing),
+  silenceScope: scope
+    .meta({
+      description:
+        'These checks, and those of these groups, services and status pages, run and send no alerts',
+    })
+    .default(nothing),
+  statusPageVisibility: visibility.nullable().meta(describedVisibility).default(null),
+  ownerAlertChannelIds: ids(z.int(), 20)
+    .meta({
+      example: [],
+      description: 'Channels of its owner, notified when an occurrence overruns',
+    })
+    .default([]),
 };
 const createBody = z.object(fields);
 
@@ -148,22 +145,12 @@ const span = { startsAt: timestamp, endsAt: timestamp };
 export const maintenanceWindow = z
   .object({
     id: z.int(),
-    name,
+    ...storedOf(fields),
     startsAt: timestamp,
     endsAt: timestamp,
-    repeatUnit,
     tags,
-    repeatInterval,
     repeatEndsAt: timestamp.nullable(),
     timezone: z.string().nullable(),
-    description,
-    pauseAllChecks,
-    silenceAlertsTags,
-    silenceAllAlerts,
-    pauseScope,
-    silenceScope,
-    statusPageVisibility,
-    ownerAlertChannelIds,
     nextOccurrences: z
       .array(z.object({ id: maintenanceId, ...span }))
       .max(5)

@@ -272,18 +272,20 @@ type WithoutDefault<S extends z.ZodType> =
       ? Inner
       : S;
 
-/** Removes `.default()` and `.prefault()`: in an update, absent means unchanged. */
-function withoutDefault(schema: z.ZodType): z.ZodType {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
-    ? (schema.unwrap() as z.ZodType)
-    : schema;
+/** Fields as an entry has them: `.default()` and `.prefault()` are of its creation alone. */
+export function storedOf<Shape extends AnyShape>(shape: Shape) {
+  const fields = Object.entries(shape).map(([key, schema]): [string, unknown] => [
+    key,
+    schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ? schema.unwrap() : schema,
+  ]);
+  return Object.fromEntries(fields) as { [Key in keyof Shape]: WithoutDefault<Shape[Key]> };
 }
 
-/** The body of an update: everything optional, without defaults. */
+/** The body of an update: everything optional, without defaults, since absent means unchanged. */
 export function updateOf<Shape extends AnyShape>(shape: Shape) {
-  const fields = Object.entries(shape).map(([key, schema]) => [
+  const fields = Object.entries<z.ZodType>(storedOf(shape)).map(([key, schema]) => [
     key,
-    z.exactOptional(withoutDefault(schema)),
+    z.exactOptional(schema),
   ]);
   return z.object(
     Object.fromEntries(fields) as {
