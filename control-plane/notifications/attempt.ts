@@ -40,7 +40,7 @@ export function retryAfter(header: string | string[] | undefined, now: number): 
 export type FinalStatus = (status: number) => boolean;
 
 /** A client error stays the same. */
-export const refusalsAreFinal: FinalStatus = (status) =>
+const refusalsAreFinal: FinalStatus = (status) =>
   status >= 400 && status < 500 && status !== 408 && status !== 429;
 
 /** Receivers of webhooks may answer anything while they restart, so every status is retried. */
@@ -94,7 +94,8 @@ export interface HttpAttempt {
   request: OutgoingRequest;
   /** Values to hide in the result. */
   credentials: readonly string[];
-  isFinal: FinalStatus;
+  /** By default a refusal is final. */
+  isFinal?: FinalStatus;
   /** A text in the body of the answer without which nothing was delivered; absent for any answer. */
   expected?: string;
   now: number;
@@ -103,7 +104,8 @@ export interface HttpAttempt {
 
 /** Sends a request and classifies the answer. */
 export async function attemptByHttp(attempt: HttpAttempt): Promise<Attempt> {
-  const { send, request, credentials, isFinal, expected = '', now, signal } = attempt;
+  const { send, request, credentials, expected = '', now, signal } = attempt;
+  const { isFinal = refusalsAreFinal } = attempt;
   try {
     return judge(await send(request, signal), credentials, isFinal, now, expected);
   } catch (error) {

@@ -1,4 +1,6 @@
 /** The interface of alert channel types. */
+import type { z } from 'zod';
+import type { AlertChannelType, channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Attempt } from './attempt.ts';
 import type { NotificationFacts } from './facts.ts';
@@ -56,6 +58,9 @@ export interface Transports {
   variables: () => Promise<readonly Variable[]>;
   signal: AbortSignal;
 }
+
+/** The configuration of a type of channels. */
+export type ConfigOf<Type extends AlertChannelType> = z.output<(typeof channelConfigs)[Type]>;
 
 export interface Channel<Config> {
   /** Pauses between attempts; their number limits the retries. */

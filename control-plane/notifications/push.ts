@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { shorten } from '../core/escape.ts';
 import type { Services } from '../core/services.ts';
-import { attemptByHttp, refusalsAreFinal, type Attempt } from './attempt.ts';
+import { attemptByHttp, type Attempt } from './attempt.ts';
 import { alertActionText } from './alert-links.ts';
 import type { Transports } from './channel.ts';
 import { isClosing, type Message } from './message.ts';
@@ -77,7 +77,6 @@ export async function attemptPush(
       body,
     },
     credentials: [endpoint, url.pathname + url.search],
-    isFinal: refusalsAreFinal,
     now: clock.now(),
     signal,
   });

@@ -1,17 +1,13 @@
 /** EMAIL: text and HTML. All mails about one outage form a thread. */
-import type { z } from 'zod';
-import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
-import type { Channel } from '../channel.ts';
+import type { Channel, ConfigOf } from '../channel.ts';
 import { shorten } from '../../core/escape.ts';
 import { mailTimeoutMs, pausesOfMail, withoutMailServer } from '../mailer.ts';
 import { subjectOf } from '../message.ts';
 import { htmlOf, textOf } from './email-body.ts';
 
-type EmailConfig = z.output<(typeof channelConfigs)['EMAIL']>;
-
 const maxSubjectLength = 200;
 
-export const emailChannel: Channel<EmailConfig> = {
+export const emailChannel: Channel<ConfigOf<'EMAIL'>> = {
   pausesMs: pausesOfMail,
   timeoutMs: mailTimeoutMs,
   destination: () => 'EMAIL',

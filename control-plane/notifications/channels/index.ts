@@ -1,7 +1,6 @@
 /** All channel types. A new type is a file, a line here, and its configuration in the contract. */
-import type { z } from 'zod';
-import type { AlertChannelType, channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
-import type { Channel } from '../channel.ts';
+import type { AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
+import type { Channel, ConfigOf } from '../channel.ts';
 import { emailChannel } from './email.ts';
 import { opsgenieChannel } from './opsgenie.ts';
 import { pagerDutyChannel } from './pagerduty.ts';
@@ -11,7 +10,7 @@ import { slackChannel } from './slack.ts';
 import { webhookChannel } from './webhook.ts';
 
 export const channels: {
-  readonly [Type in AlertChannelType]: Channel<z.output<(typeof channelConfigs)[Type]>>;
+  readonly [Type in AlertChannelType]: Channel<ConfigOf<Type>>;
 } = {
   EMAIL: emailChannel,
   SLACK: slackChannel,

@@ -1,20 +1,16 @@
 /** OPSGENIE: the Alert API. A recovery closes the alert by its alias. */
-import type { z } from 'zod';
-import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
-import { attemptByHttp, refusalsAreFinal } from '../attempt.ts';
-import { pausesOfServices, type Channel, type Notification } from '../channel.ts';
+import { attemptByHttp } from '../attempt.ts';
+import { pausesOfServices, type Channel, type Notification, type ConfigOf } from '../channel.ts';
 import { shorten } from '../../core/escape.ts';
 import type { OutgoingRequest } from '../outgoing.ts';
 import { isClosing, sentenceOf } from '../message.ts';
-
-type OpsgenieConfig = z.output<(typeof channelConfigs)['OPSGENIE']>;
 
 const regions = { EU: 'https://api.eu.opsgenie.com', US: 'https://api.opsgenie.com' } as const;
 
 /** The request to the Alert API. */
 export function opsgenieRequest(
   { facts, message }: Pick<Notification, 'facts' | 'message'>,
-  { apiKey, region, priority }: OpsgenieConfig,
+  { apiKey, region, priority }: ConfigOf<'OPSGENIE'>,
   baseUrl: string | null,
 ): OutgoingRequest {
   const base = (baseUrl ?? regions[region]).replace(/\/+$/, '');
@@ -52,7 +48,7 @@ export function opsgenieRequest(
   });
 }
 
-export const opsgenieChannel: Channel<OpsgenieConfig> = {
+export const opsgenieChannel: Channel<ConfigOf<'OPSGENIE'>> = {
   pausesMs: pausesOfServices,
   keepsOpen: true,
   destination: () => 'OPSGENIE',
@@ -61,7 +57,6 @@ export const opsgenieChannel: Channel<OpsgenieConfig> = {
       send: outgoing.operator,
       request: opsgenieRequest(notification, config, opsgenieUrl),
       credentials: [config.apiKey],
-      isFinal: refusalsAreFinal,
       now: clock.now(),
       signal,
     }),

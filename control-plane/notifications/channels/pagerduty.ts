@@ -1,12 +1,8 @@
 /** PAGERDUTY: the Events API, version 2. A recovery resolves the event by its key. */
-import type { z } from 'zod';
-import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
-import { attemptByHttp, refusalsAreFinal } from '../attempt.ts';
-import { pausesOfServices, type Channel } from '../channel.ts';
+import { attemptByHttp } from '../attempt.ts';
+import { pausesOfServices, type Channel, type ConfigOf } from '../channel.ts';
 import { shorten } from '../../core/escape.ts';
 import { isClosing, sentenceOf, type Message } from '../message.ts';
-
-type PagerDutyConfig = z.output<(typeof channelConfigs)['PAGERDUTY']>;
 
 const severities = { failing: 'critical', degraded: 'warning', notice: 'info' } as const;
 
@@ -37,7 +33,7 @@ export function pagerDutyEvent(message: Message, routingKey: string, publicUrl: 
   };
 }
 
-export const pagerDutyChannel: Channel<PagerDutyConfig> = {
+export const pagerDutyChannel: Channel<ConfigOf<'PAGERDUTY'>> = {
   pausesMs: pausesOfServices,
   keepsOpen: true,
   destination: () => 'PAGERDUTY',
@@ -51,7 +47,6 @@ export const pagerDutyChannel: Channel<PagerDutyConfig> = {
         body: JSON.stringify(pagerDutyEvent(message, serviceKey, publicUrl)),
       },
       credentials: [serviceKey],
-      isFinal: refusalsAreFinal,
       now: clock.now(),
       signal,
     }),

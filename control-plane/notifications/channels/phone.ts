@@ -1,13 +1,15 @@
 /** SMS and CALL: a REST API like Twilio's. */
-import type { z } from 'zod';
-import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
-import { attemptByHttp, cannotBeSent, refusalsAreFinal, type Attempt } from '../attempt.ts';
-import { pausesOfServices, type Channel, type Transports, type PhoneService } from '../channel.ts';
+import { attemptByHttp, cannotBeSent, type Attempt } from '../attempt.ts';
+import {
+  pausesOfServices,
+  type Channel,
+  type Transports,
+  type PhoneService,
+  type ConfigOf,
+} from '../channel.ts';
 import { escapeXml, shorten } from '../../core/escape.ts';
 import { sentenceOf, subjectOf, type Message } from '../message.ts';
 import { gsmText } from './gsm.ts';
-
-type PhoneConfig = z.output<(typeof channelConfigs)['SMS']>;
 
 const maxTextLength = 320;
 const maxSpeechLength = 600;
@@ -62,13 +64,12 @@ async function post(
       body: new URLSearchParams({ From: from, ...fields }).toString(),
     },
     credentials: [authToken, pair, accountSid],
-    isFinal: refusalsAreFinal,
     now: clock.now(),
     signal,
   });
 }
 
-export const smsChannel: Channel<PhoneConfig> = {
+export const smsChannel: Channel<ConfigOf<'SMS'>> = {
   pausesMs: pausesOfServices,
   isOfOperator: true,
   destination: () => 'PHONE',
@@ -76,7 +77,7 @@ export const smsChannel: Channel<PhoneConfig> = {
     post('Messages', { To: dialled(number), Body: smsText(message) }, transports),
 };
 
-export const callChannel: Channel<PhoneConfig> = {
+export const callChannel: Channel<ConfigOf<'SMS'>> = {
   pausesMs: pausesOfServices,
   isOfOperator: true,
   destination: () => 'PHONE',

@@ -2,15 +2,17 @@
  * SLACK_APP: messages by the app of a workspace, to channels and people. A recovery changes the messages
  * about its incident; who has a message already gets none by a further attempt.
  */
-import type { z } from 'zod';
-import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import { cannotBeSent, resultText, type Attempt } from '../attempt.ts';
-import { pausesOfServices, type Channel, type Notification, type Transports } from '../channel.ts';
+import {
+  pausesOfServices,
+  type Channel,
+  type Notification,
+  type Transports,
+  type ConfigOf,
+} from '../channel.ts';
 import { isClosing } from '../message.ts';
 import { cannotUpdate, type SlackApp, type SlackFailure } from '../slack-app.ts';
 import { slackBody } from './slack.ts';
-
-type SlackAppConfig = z.output<(typeof channelConfigs)['SLACK_APP']>;
 
 export const withoutSlackApp =
   'no Slack app is connected: the operator sets SLACK_APP_TOKEN to the bot token of an app of the workspace';
@@ -91,7 +93,7 @@ function attemptOf(sent: readonly string[], failed: readonly Failed[]): Attempt 
   return { outcome: 'failed', result, isFinal };
 }
 
-export const slackAppChannel: Channel<SlackAppConfig> = {
+export const slackAppChannel: Channel<ConfigOf<'SLACK_APP'>> = {
   pausesMs: pausesOfServices,
   timeoutMs: 60_000,
   isOfOperator: true,

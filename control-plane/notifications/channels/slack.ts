@@ -1,12 +1,8 @@
 /** SLACK: an incoming webhook, with blocks in a coloured attachment and a fallback text. */
-import type { z } from 'zod';
-import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
-import { attemptByHttp, cannotBeSent, refusalsAreFinal } from '../attempt.ts';
-import { pausesOfServices, type Channel } from '../channel.ts';
+import { attemptByHttp, cannotBeSent } from '../attempt.ts';
+import { pausesOfServices, type Channel, type ConfigOf } from '../channel.ts';
 import { shorten } from '../../core/escape.ts';
 import { sentenceOf, type Message } from '../message.ts';
-
-type SlackConfig = z.output<(typeof channelConfigs)['SLACK']>;
 
 const colours = {
   failing: '#c4314b',
@@ -69,7 +65,7 @@ export function slackBody(message: Message, channel: string | null): unknown {
   };
 }
 
-export const slackChannel: Channel<SlackConfig> = {
+export const slackChannel: Channel<ConfigOf<'SLACK'>> = {
   pausesMs: pausesOfServices,
   destination: ({ url }) => (URL.canParse(url) ? new URL(url).host : url),
   async deliver({ message }, { url, channel }, { outgoing, clock, signal }) {
@@ -84,7 +80,6 @@ export const slackChannel: Channel<SlackConfig> = {
       },
       // The path is a credential.
       credentials: [url, new URL(url).pathname],
-      isFinal: refusalsAreFinal,
       now: clock.now(),
       signal,
     });

@@ -1,10 +1,8 @@
 /** WEBHOOK: URL, headers, query parameters and body are templates. Spec: Events 4. */
-import type { z } from 'zod';
-import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import { inText, inUrl } from '@monitor/shared/templates/places.ts';
 import { TemplateError } from '@monitor/shared/templates/template-error.ts';
 import { attemptByHttp, cannotBeSent, nothingIsFinal } from '../attempt.ts';
-import type { Channel, Transports, Notification, Variable } from '../channel.ts';
+import type { Channel, Transports, Notification, Variable, ConfigOf } from '../channel.ts';
 import { oneLine } from '../../core/escape.ts';
 import type { OutgoingRequest } from '../outgoing.ts';
 import { alertVariables } from '../templates/alert-variables.ts';
@@ -15,7 +13,7 @@ import { formatOf, placeOfBody } from '../templates/webhook-places.ts';
 import { defaultBody } from './webhook-body.ts';
 import { signatureHeaders } from './webhook-signature.ts';
 
-export type WebhookConfig = z.output<(typeof channelConfigs)['WEBHOOK']>;
+export type WebhookConfig = ConfigOf<'WEBHOOK'>;
 
 /** A field whose template cannot be rendered. */
 class FieldError extends Error {}
