@@ -1,5 +1,5 @@
-import { jsonValue, keysBefore } from '../db/expressions.ts';
-import type { Database } from '../db/tables.ts';
+import { deleteOldest } from '../db/delete-oldest.ts';
+import { jsonValue } from '../db/expressions.ts';
 import type { Services } from '../core/services.ts';
 import { pruneAlertNotifications, pruneSlackMessages } from '../notifications/index.ts';
 
@@ -14,18 +14,8 @@ export async function pruneAlerts(
   retentionMs: number,
 ): Promise<boolean> {
   const before = clock.now() - retentionMs;
-  const old = <Key extends 'seq' | 'id'>(table: keyof Database, key: Key, column: string) =>
-    keysBefore({ table, key, column }, before, atOnce);
   return commits.run(async (db) => {
     const deleted = [
-      await db
-        .deleteFrom('alert_decisions')
-        .where('seq', 'in', old('alert_decisions', 'seq', 'decided_at'))
-        .executeTakeFirst(),
-      await db
-        .deleteFrom('check_alerts')
-        .where('seq', 'in', old('check_alerts', 'seq', 'created_at'))
-        .executeTakeFirst(),
       await db
         .deleteFrom('grouped_alerts')
         .where('seq', 'in', (rows) =>
@@ -36,14 +26,6 @@ export async function pruneAlerts(
             .where('message_id', 'is not', null)
             .limit(atOnce),
         )
-        .executeTakeFirst(),
-      await db
-        .deleteFrom('alert_groups')
-        .where('id', 'in', old('alert_groups', 'id', 'last_sent_at'))
-        .executeTakeFirst(),
-      await db
-        .deleteFrom('alert_acknowledgements')
-        .where('id', 'in', old('alert_acknowledgements', 'id', 'created_at'))
         .executeTakeFirst(),
       // What has lost its outage; an outage may last longer than alerts are kept.
       await db
@@ -71,9 +53,25 @@ export async function pruneAlerts(
           ),
         )
         .executeTakeFirst(),
+    ];
+    // Groups after their alerts, which would go with them uncounted.
+    const mayHaveMore = [
+      await deleteOldest(db, 'alert_decisions', { column: 'decided_at' }, before, atOnce),
+      await deleteOldest(db, 'check_alerts', { column: 'created_at' }, before, atOnce),
+      await deleteOldest(db, 'alert_groups', { key: 'id', column: 'last_sent_at' }, before, atOnce),
+      await deleteOldest(
+        db,
+        'alert_acknowledgements',
+        { key: 'id', column: 'created_at' },
+        before,
+        atOnce,
+      ),
       await pruneAlertNotifications(db, before, atOnce),
     ];
     await pruneSlackMessages(db, before);
-    return deleted.some(({ numDeletedRows }) => Number(numDeletedRows) >= atOnce);
+    return (
+      mayHaveMore.includes(true) ||
+      deleted.some(({ numDeletedRows }) => Number(numDeletedRows) >= atOnce)
+    );
   });
 }

@@ -7,7 +7,6 @@ export {
   availabilityOfChecks,
   meanAvailability,
 } from './availability-of-checks.ts';
-export { pruneRollUps } from './prune-roll-ups.ts';
 export { reportingHandlers } from './reporting/handlers.ts';
-export { setRawFrom } from './roll-up-rows.ts';
+export { pruneRollUps, setRawFrom } from './roll-up-rows.ts';
 export { RollUp } from './roll-up.ts';

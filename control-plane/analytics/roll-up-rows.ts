@@ -1,7 +1,9 @@
 /** The statements of the roll-up. They are compiled once, because every result passes here. */
 import { sql } from 'kysely';
+import type { Services } from '../core/services.ts';
 import { decodeJoinedPayload, fromFlag } from '../db/columns.ts';
 import { eachNumberIn, heartbeatStates, isOneOf } from '../db/expressions.ts';
+import { deleteOldest } from '../db/delete-oldest.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
@@ -187,3 +189,18 @@ export async function setRawFrom(db: Db, instant: number): Promise<void> {
     .where('raw_from', '<', instant)
     .execute();
 }
+
+const sumsAtOnce = 500;
+
+/** Deletes sums that are older than their retention. True when there may be more. */
+export const pruneRollUps = (
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
+  keptMs: number,
+): Promise<boolean> =>
+  deleteOldest(
+    db,
+    'roll_ups',
+    { key: 'id', column: 'starts_at' },
+    clock.now() - keptMs,
+    sumsAtOnce,
+  );

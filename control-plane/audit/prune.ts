@@ -1,12 +1,8 @@
 import type { Services } from '../core/services.ts';
-import { deleteAuditBefore } from './read.ts';
-
-const rowsAtOnce = 5_000;
+import { deleteOldest } from '../db/delete-oldest.ts';
 
 /** Deletes what is older than the log is kept; true when there may be more. */
-export async function pruneAuditLog(
+export const pruneAuditLog = (
   { db, clock }: Pick<Services, 'db' | 'clock'>,
   keptMs: number,
-): Promise<boolean> {
-  return (await deleteAuditBefore(db, clock.now() - keptMs, rowsAtOnce)) === rowsAtOnce;
-}
+): Promise<boolean> => deleteOldest(db, 'audit_log', { column: 'at' }, clock.now() - keptMs, 5_000);

@@ -44,14 +44,3 @@ export function readAuditLog(
   if (beyond !== undefined) query = query.where('seq', order === 'asc' ? '>' : '<', beyond);
   return query.orderBy('seq', order).limit(limit).execute();
 }
-
-/** Deletes at most `limit` entries from before an instant; gives how many. */
-export async function deleteAuditBefore(db: Db, before: number, limit: number): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('audit_log')
-    .where('seq', 'in', (old) =>
-      old.selectFrom('audit_log').select('seq').where('at', '<', before).orderBy('at').limit(limit),
-    )
-    .executeTakeFirstOrThrow();
-  return Number(numDeletedRows);
-}

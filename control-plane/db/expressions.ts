@@ -1,7 +1,6 @@
 /** SQL expressions that depend on the engine. */
 import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 import { byEngine } from './engine.ts';
-import type { Database } from './tables.ts';
 
 /**
  * True where a text contains another, ignoring case in any script, without wildcards. `open.ts`
@@ -13,16 +12,6 @@ export function containsIgnoringCase(of: Expression<string>, text: string): Expr
     sqlite: sql<SqlBool>`instr(lower_case(${of}), ${lower}) > 0`,
     postgres: sql<SqlBool>`strpos(lower(${of} collate "und-x-icu"), ${lower}) > 0`,
   });
-}
-
-/** Keys of at most `limit` rows whose instant in a column is before another one. */
-export function keysBefore<Key extends 'seq' | 'id'>(
-  { table, key, column }: { table: keyof Database; key: Key; column: string },
-  before: number,
-  limit: number,
-) {
-  return sql<Key extends 'seq' ? number : string>`(select ${sql.ref(key)} from ${sql.table(table)}
-    where ${sql.ref(column)} < ${before} limit ${limit})`;
 }
 
 /** `$.request.url` as the array that PostgreSQL takes: `{request,url}`. */

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { maxUpdates } from '@monitor/shared/contract/maintenance-window.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
+import { deleteOldest } from '../db/delete-oldest.ts';
 import { lockRows } from '../db/lock.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Db, RowOf } from '../db/tables.ts';
@@ -121,30 +122,25 @@ export async function pruneMaintenance({
 }: Pick<Services, 'commits' | 'clock'>): Promise<boolean> {
   const before = clock.now() - historyMs;
   return commits.run(async (unit) => {
-    const deleted = [
-      await unit
-        .deleteFrom('maintenance_updates')
-        .where('seq', 'in', (old) =>
-          old
-            .selectFrom('maintenance_updates')
-            .select('seq')
-            .where('created_at', '<', before)
-            .where('starts_at', '<', before)
-            .orderBy('seq')
-            .limit(atOnce),
-        )
-        .executeTakeFirst(),
-      await unit
-        .deleteFrom('past_maintenance_windows')
-        .where('seq', 'in', (old) =>
-          old
-            .selectFrom('past_maintenance_windows')
-            .select('seq')
-            .where('withdrawn_at', '<', before)
-            .limit(atOnce),
-        )
-        .executeTakeFirst(),
-    ];
+    const { numDeletedRows } = await unit
+      .deleteFrom('maintenance_updates')
+      .where('seq', 'in', (old) =>
+        old
+          .selectFrom('maintenance_updates')
+          .select('seq')
+          .where('created_at', '<', before)
+          .where('starts_at', '<', before)
+          .orderBy('seq')
+          .limit(atOnce),
+      )
+      .executeTakeFirst();
+    const isBehind = await deleteOldest(
+      unit,
+      'past_maintenance_windows',
+      { column: 'withdrawn_at' },
+      before,
+      atOnce,
+    );
     const lastKnown = ['ends_at', 'completed_at', 'begun_at'] as const;
     await unit
       .deleteFrom('changed_maintenances')
@@ -158,7 +154,7 @@ export async function pruneMaintenance({
         and(lastKnown.map((column) => or([eb(column, 'is', null), eb(column, '<', before)]))),
       )
       .execute();
-    return deleted.some(({ numDeletedRows }) => Number(numDeletedRows) >= atOnce);
+    return isBehind || Number(numDeletedRows) >= atOnce;
   });
 }
 

@@ -2,8 +2,7 @@
  * Notifications are written to the outbox in the transaction that causes them. Call
  * `services.outbox.wake()` after the commit.
  */
-import type { DeleteResult } from 'kysely';
-import { keysBefore } from '../db/expressions.ts';
+import { deleteOldest } from '../db/delete-oldest.ts';
 import { deleteOwnRows } from '../db/own-rows.ts';
 import type { Db } from '../db/tables.ts';
 import type { AlertFacts, Mail, NotificationFacts, SubscriberRequest } from './facts.ts';
@@ -159,21 +158,9 @@ export async function enqueueAlert(
   await enqueueForChannel(db, channel.id, facts, envelope);
 }
 
-/** Deletes at most `limit` records of notifications sent before an instant. */
-export function pruneAlertNotifications(
-  db: Db,
-  before: number,
-  limit: number,
-): Promise<DeleteResult> {
-  return db
-    .deleteFrom('alert_notifications')
-    .where(
-      'seq',
-      'in',
-      keysBefore({ table: 'alert_notifications', key: 'seq', column: 'sent_at' }, before, limit),
-    )
-    .executeTakeFirst();
-}
+/** Deletes records of notifications sent before an instant. True when there may be more. */
+export const pruneAlertNotifications = (db: Db, before: number, atOnce: number): Promise<boolean> =>
+  deleteOldest(db, 'alert_notifications', { column: 'sent_at' }, before, atOnce);
 
 /** Deletes what waits for the subscribers of a page that is about to be deleted. */
 export async function dropMessagesOfPage(db: Db, accountId: string, pageId: string): Promise<void> {
