@@ -240,6 +240,16 @@ export const entryWords: Readonly<Record<string, string>> = {
   overrides: 'override',
   cards: 'card',
   quarantinedTests: 'test',
+  requiredOutcomes: 'outcome',
+  mustPreserve: 'rule',
+  onlyOn: 'condition',
+  dependencies: 'dependency',
+  browsers: 'browser',
+  skills: 'skill',
+  slackChannels: 'channel',
+  languages: 'language',
+  silenceAlertsTags: 'tag',
+  reminderMinutesBefore: 'reminder',
 };
 
 /** Units, beside their fields. By path or name. */

@@ -33,6 +33,8 @@ const afterProblemMs = 10 * minuteMs;
 const afterRefusalMs = 60 * minuteMs;
 const afterGoneMs = 24 * afterRefusalMs;
 const longestPauseMs = 5_000;
+/** Slow answers move their clock by less. */
+const clockChangeMs = 15_000;
 const behindMs = behindAfterHours * 60 * minuteMs;
 
 /** The other side asks to wait longer than a turn may take. */
@@ -122,12 +124,18 @@ async function compareOne(
 ): Promise<Written | null> {
   const from = readUntil ?? since;
   let reachMs = reachOf([gapMs]);
-  for (let isKnown = false; ;) {
+  for (let [isKnown, isMeasured] = [false, false]; ;) {
     const longest = Math.max(leastWindowMs, Math.min(mostWindowMs, runsPerWindow * gapMs));
     const to = Math.min(comparableUntil(services.clock.now(), reachMs), from + longest);
     if (to - from < leastWindowMs) return null;
     const range = { from: from - 2 * reachMs, to: to + reachMs };
+    const offsetMs = api.clockOffsetMs;
     const theirs = await theirsWithin(api, otherId, range);
+    if (!isMeasured && Math.abs(api.clockOffsetMs - offsetMs) > clockChangeMs) {
+      // Their clock was not known, so that another time was asked for.
+      isMeasured = true;
+      continue;
+    }
     const slower = reachOf([gapMs, usualGapMs(theirs) ?? 0]);
     if (slower > reachMs && !isKnown) {
       // They run it less often: their neighbours lie further away.
@@ -294,7 +302,7 @@ async function turn(
         },
       },
     );
-    // The clock of its answer is that of the first window, and what fails here is of no check.
+    // What fails here is of no check; its answer has the clock of the first window.
     await api.get('/v1/accounts/me').catch((error: unknown) => {
       if (!isAbsent(error)) throw error;
     });

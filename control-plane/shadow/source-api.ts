@@ -117,8 +117,8 @@ export class SourceApi {
         continue;
       }
       const { status } = answer;
-      // What refuses may be something before the API, with a clock of its own.
-      if (status === 200 || status === 404) this.#noteClock(answer, (asked + now()) / 2);
+      // What refuses or finds nothing may be something before the API, with a clock of its own.
+      if (status === 200) this.#noteClock(answer, (asked + now()) / 2);
       const advised = retryAfterMs(answer.headers['retry-after'], now());
       if (status === 429 && waits < mostWaits) {
         waits += 1;

@@ -45,8 +45,9 @@ const goesOn = 408;
 /** A deployment that takes longer has ended with an error by itself. */
 const longestWaits = 120;
 
-/** The control plane answers, and does not do it. */
+/** The control plane does not do this; it may do others. */
 export class RefusedError extends OperatorError {}
+const refusedStatuses = [400, 402, 404, 409, 422];
 
 interface Answered {
   status: number;
@@ -114,7 +115,8 @@ export class AccountApi {
     if (answer.status < 300 || answer.status === goesOn) return answer;
     const parsed = refusal.safeParse(answer.body);
     const reason = parsed.success ? parsed.data.message : `status ${answer.status}`;
-    throw new RefusedError(`could not ${what}: ${reason}`);
+    const Refusal = refusedStatuses.includes(answer.status) ? RefusedError : OperatorError;
+    throw new Refusal(`could not ${what}: ${reason}`);
   }
 
   async #settle(what: string, project: string, first: Answered): Promise<ProjectChange> {

@@ -122,23 +122,35 @@ class Made {
 
 const pages = '/v1/status-pages';
 
+interface Added {
+  incidents: number;
+  updates: number;
+  subscribers: number;
+}
+
+/** Runs a step; one that is refused is noted, and the next one goes on. */
+type Attempt = (step: () => Promise<void>) => Promise<void>;
+
 /** Incidents that are not here, and what was said since of those that are. */
 async function applyIncidents(
   api: AccountApi,
   made: Made,
   { incidents }: Beside,
-  attempt: (step: () => Promise<void>) => Promise<void>,
-): Promise<number> {
+  added: Added,
+  attempt: Attempt,
+): Promise<void> {
   const path = `${pages}/incidents`;
-  const known = Map.groupBy(incidents.length > 0 ? await made.list(path) : [], incidentKey);
-  let added = 0;
+  // Both lists have the newest first, and the first of theirs is made first.
+  const here = incidents.length > 0 ? (await made.list(path)).toReversed() : [];
+  const known = Map.groupBy(here, incidentKey);
   for (const incident of incidents) {
     const what = `import the incident «${incident.name}»`;
-    const here = known.get(incidentKey(incident))?.shift();
+    const same = known.get(incidentKey(incident))?.shift();
     await attempt(async () => {
-      if (here !== undefined) {
-        for (const update of laterUpdates(incident, here)) {
-          await api.call(what, 'POST', `${path}/${String(here['id'])}/incident-updates`, update);
+      if (same !== undefined) {
+        for (const update of laterUpdates(incident, same)) {
+          await api.call(what, 'POST', `${path}/${String(same['id'])}/incident-updates`, update);
+          added.updates += 1;
         }
         return;
       }
@@ -147,26 +159,19 @@ async function applyIncidents(
         services.push({ id: await made.idOf(logicalId, `${pages}/services`, 'name', name) });
       }
       await api.call(what, 'POST', path, { ...incident, services });
-      added += 1;
+      added.incidents += 1;
     });
   }
-  return added;
 }
 
-/** Makes what is beside the project, unless it is there already. What is refused keeps nothing else from being made. */
-async function applyBeside(api: AccountApi, made: Made, beside: Beside): Promise<void> {
-  const refused: string[] = [];
-  const attempt = async (step: () => Promise<void>) => {
-    try {
-      await step();
-    } catch (error) {
-      if (!(error instanceof RefusedError)) throw error;
-      refused.push(error.message);
-    }
-  };
-  const incidents = await applyIncidents(api, made, beside, attempt);
-  let subscribers = 0;
-  for (const list of Map.groupBy(beside.subscribers, ({ page }) => page.url).values()) {
+async function applySubscribers(
+  api: AccountApi,
+  made: Made,
+  { subscribers }: Beside,
+  added: Added,
+  attempt: Attempt,
+): Promise<void> {
+  for (const list of Map.groupBy(subscribers, ({ page }) => page.url).values()) {
     for (let at = 0; at < list.length; at += subscribersAtOnce) {
       const some = list.slice(at, at + subscribersAtOnce);
       const [{ page } = { page: { logicalId: '', url: '' } }] = some;
@@ -182,14 +187,37 @@ async function applyBeside(api: AccountApi, made: Made, beside: Beside): Promise
             autoVerify: true,
           },
         );
-        subscribers += isFields(answer) ? Number(answer['created']) : 0;
+        added.subscribers += isFields(answer) ? Number(answer['created']) : 0;
       });
     }
   }
-  note(`${incidents} incidents and ${subscribers} subscribers of status pages were added`);
+}
+
+/** Makes what is beside the project, unless it is there already. What is refused keeps nothing else from being made. */
+async function applyBeside(api: AccountApi, made: Made, beside: Beside): Promise<void> {
+  const added: Added = { incidents: 0, updates: 0, subscribers: 0 };
+  const refused: string[] = [];
+  const attempt: Attempt = async (step) => {
+    try {
+      await step();
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      refused.push(error.message);
+    }
+  };
+  try {
+    await attempt(() => applyIncidents(api, made, beside, added, attempt));
+    await applySubscribers(api, made, beside, added, attempt);
+  } finally {
+    const updates = added.updates === 0 ? '' : `, ${added.updates} updates of others`;
+    note(
+      `${added.incidents} incidents${updates} and ${added.subscribers} subscribers of status pages were added`,
+    );
+    for (const one of refused) note(one);
+  }
   if (refused.length > 0) {
     throw new OperatorError(
-      `${refused.join('\n')}\nAll else was imported. Change what is named there or here, and import again`,
+      `${refused.length} of the incidents and subscribers were not imported, as listed above; all else was`,
     );
   }
 }

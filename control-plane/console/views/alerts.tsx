@@ -158,7 +158,7 @@ function Causes({ query }: { query: Query }) {
                 checked={areAll}
                 onClick={() => setPicked(new Set(areAll ? [] : lasting.map(({ id }) => id)))}
               />{' '}
-              Select all {lasting.length} open alerts
+              Select all {lasting.length} unresolved alerts
             </label>
           )}
           {causes.length === 0 ? (

@@ -15,8 +15,8 @@ type Submitted = SubmitEvent & { currentTarget: HTMLFormElement };
 
 export const roleWords: Record<string, string> = {
   OWNER: 'Owner: everything, and other owners',
-  ADMIN: 'Admin: people and keys, too',
-  READ_WRITE: 'Editor: all but people and keys',
+  ADMIN: 'Admin: everything, also people and keys',
+  READ_WRITE: 'Editor: changes everything but people and keys',
   READ_RUN: 'Runner: reads everything and runs monitors',
   READ_ONLY: 'Reader: reads everything',
 };

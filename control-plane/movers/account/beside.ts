@@ -128,10 +128,12 @@ const dateOf = (update: Fields): number => Date.parse(String(update['publicIncid
 
 /** The same for an incident here and there: people add updates on both sides, and the first keeps its date. */
 export const incidentKey = ({ name, incidentUpdates }: Fields | MovedIncident): string =>
-  JSON.stringify([name, Math.min(...recordsIn(incidentUpdates).map(dateOf))]);
+  JSON.stringify([String(name).trim(), Math.min(...recordsIn(incidentUpdates).map(dateOf))]);
 
-/** What was said there after all that is known here. Earlier ones were imported, or people here deleted them. */
-export function laterUpdates(moved: MovedIncident, known: Fields): Fields[] {
-  const newest = Math.max(...recordsIn(known['incidentUpdates']).map(dateOf));
-  return moved.incidentUpdates.filter((update) => dateOf(update) > newest);
+/** What was said there after the newest update that both sides have. People here may have said more since. */
+export function laterUpdates({ incidentUpdates }: MovedIncident, known: Fields): Fields[] {
+  const there = new Set(incidentUpdates.map(dateOf));
+  const shared = recordsIn(known['incidentUpdates']).map(dateOf);
+  const newest = Math.max(...shared.filter((at) => there.has(at)));
+  return incidentUpdates.filter((update) => dateOf(update) > newest);
 }

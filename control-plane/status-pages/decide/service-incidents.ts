@@ -46,7 +46,7 @@ export function judge(
 
 export interface Troubled {
   id: string;
-  /** Checks with a bad newest run. */
+  /** Checks that are bad at one of their locations. */
   checkIds: readonly string[];
   /** One for services with one cause; null where nothing was found. */
   cause: string | null;

@@ -96,7 +96,7 @@ function badChecksOf({ runs }: ServiceNow): BadCheck[] {
   });
 }
 
-/** Bad checks that are in planned work now, or whose newest run began in it. */
+/** Bad checks that are in planned work now, or whose newest bad run began in it. */
 async function plannedAmong(
   db: Kysely<Database>,
   accountId: string,

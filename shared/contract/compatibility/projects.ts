@@ -54,9 +54,8 @@ export const projectName = z.string().trim().min(1).max(255);
 export const repoUrl = plainAddress.nullable().exactOptional();
 
 const said = z.string().nullable().catch(null).default(null);
-/** A client that says it otherwise deploys all the same. */
+/** A client that says it otherwise deploys all the same. The address is that of the project. */
 const deployedFrom = z.looseObject({
-  repoUrl,
   commitId: said,
   commitOwner: said,
   commitMessage: said,

@@ -467,7 +467,7 @@ test('an alert is acknowledged, snoozed and muted where it is listed, and says a
     .getByText('Snoozed', { exact: true })
     .waitFor();
   await page.goto(`${world.cp.url}/console/#/alerts`);
-  await page.getByLabel(/Select all \d+ open alerts/).check();
+  await page.getByLabel(/Select all \d+ unresolved alerts/).check();
   const bar = page.getByRole('region', { name: 'Selected alerts' });
   await bar.getByRole('button', { name: 'Mute' }).click();
   await bar.getByText(/^Muted \d+ monitor/).waitFor();

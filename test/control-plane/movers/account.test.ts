@@ -14,6 +14,7 @@ import {
   type RecordedAccount,
 } from '../../support/recorded-account.ts';
 import { deployed, everything } from '../../support/projects.ts';
+import { httpReceiver } from '../../support/http-receiver.ts';
 import { createClientCertificate, createIncident, createService } from '../../support/world.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { testSeed } from '../../support/random.ts';
@@ -228,23 +229,60 @@ test('incidents with equal texts are two, and what is said later there is said h
     ['INVESTIGATING', 1],
     ['INVESTIGATING', 1],
   ]);
-  // A person here says something of the other one.
-  const here = (await entriesOf(to.cp, path)).find((each) =>
-    JSON.stringify(each).includes('2026-06-02'),
-  );
-  await to.cp.api('POST', `${path}/${String(here?.['id'])}/incident-updates`, {
-    ...{ description: 'It was the cache.', status: 'IDENTIFIED' },
-  });
+  // A person here says something of both, later than the other side says that one is over.
+  for (const { id } of await entriesOf(to.cp, path)) {
+    await to.cp.api('POST', `${path}/${String(id)}/incident-updates`, {
+      ...{ description: 'It was the cache.', status: 'IDENTIFIED' },
+    });
+  }
   await from.api('POST', `${path}/${ids[0]}/incident-updates`, {
     ...{ description: 'It is over.', status: 'RESOLVED' },
+    publicIncidentUpdateDate: '2026-06-01T11:00:00.000Z',
   });
   for (let imports = 0; imports < 2; imports += 1) {
     await to.json('--yes');
     assert.deepEqual((await statuses()).toSorted(), [
       ['IDENTIFIED', 2],
-      ['RESOLVED', 2],
+      ['IDENTIFIED', 3],
     ]);
   }
+  await from.api('POST', `${path}/${ids[1]}/incident-updates`, {
+    ...{ description: 'This one, too.', status: 'RESOLVED' },
+  });
+  assert.match((await to.run('--yes')).error, /0 incidents, 1 updates of others and 0 subscribers/);
+  assert.deepEqual((await statuses()).toSorted(), [
+    ['IDENTIFIED', 3],
+    ['RESOLVED', 3],
+  ]);
+});
+
+test('an incident that is refused is named, and keeps no other from being moved', async () => {
+  await using from = await startTestControlPlane({ requestsPerMinute: 0 });
+  const service = await createService({ url: from.url, key: from.apiKey }, 'Search');
+  for (const name of ['First', 'Refused', 'Last']) {
+    await createIncident({ url: from.url, key: from.apiKey }, name, service.id);
+  }
+  await using to = await mover(from.url, from.apiKey);
+  await using between = await httpReceiver(async ({ method, path, query, headers, body }) => {
+    if (path.endsWith('/incidents') && body.includes('"Refused"')) {
+      return { status: 409, body: '{"message":"no room for it"}' };
+    }
+    const search = query.size === 0 ? '' : `?${query.toString()}`;
+    const answer = await fetch(`${to.cp.url}${path}${search}`, {
+      method,
+      headers: { authorization: String(headers.authorization), 'content-type': 'application/json' },
+      ...(body === '' ? {} : { body }),
+    });
+    const { status } = answer;
+    const type = answer.headers.get('content-type') ?? 'application/json';
+    return { status, headers: { 'content-type': type }, body: await answer.text() };
+  });
+  const moved = await to.run('--yes', '--url', between.url);
+  assert.equal(moved.code, 1);
+  assert.match(moved.error, /could not import the incident «Refused»: no room for it/);
+  assert.match(moved.error, /2 incidents and 0 subscribers of status pages were added/);
+  const names = (await entriesOf(to.cp, '/v1/status-pages/incidents')).map(({ name }) => name);
+  assert.deepEqual(names.toSorted(), ['First', 'Last']);
 });
 
 test('a private page is not made public, and another account deletes nothing unless it is said', async () => {
