@@ -57,6 +57,8 @@ test('administrators change what checks inherit from the account, and the audit 
   assert.equal((await cp.api('PUT', '/v1/accounts/other', { name: 'x' })).status, 404);
   const restored = await cp.api('PUT', path, { alertSettings: {} });
   assert.deepEqual(restored.body.alertSettings, before.alertSettings);
+  const other = await cp.api('PUT', path, { runtimeId: before.runtimeId });
+  assert.deepEqual([other.body.name, other.body.runtimeId], ['Shop', before.runtimeId]);
 });
 
 test('a key is made with a role and an end, shown once, and dies when its time has come', async () => {

@@ -1,4 +1,5 @@
-// PostgreSQL in the long tier: it asks the API, whose own tests run on both.
+// PostgreSQL in the long tier: held-deletions.test.ts, console-events.test.ts, agent-boundary.test.ts and
+// resources.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {

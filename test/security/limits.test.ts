@@ -1,4 +1,5 @@
-// PostgreSQL in the long tier: tests of results, files and certificates run its statements on both.
+// PostgreSQL in the long tier: agents.test.ts, prune-results.test.ts, prune-artifacts.test.ts, accounts.test.ts,
+// scheduling-by-runtime.test.ts and check-results/pages.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'node:test';

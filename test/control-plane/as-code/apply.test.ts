@@ -1,4 +1,5 @@
-// PostgreSQL in the long tier: it deploys and exports as tests of projects and imports do, whose statements run on both.
+// PostgreSQL in the long tier: projects.test.ts, deleted-references.test.ts, assembled-checks.test.ts,
+// resources.test.ts and accounts.test.ts run its statements on both.
 /** What an account has becomes a folder, and a folder becomes what an account has. */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// PostgreSQL in the long tier: it deploys as tests of projects do, whose statements run on both.
+// PostgreSQL in the long tier: projects.test.ts, assembled-checks.test.ts and accounts.test.ts run its
+// statements on both.
 /** `apply --sign-with`: what is signed from files is what agents get, and they take it. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -121,12 +121,11 @@ class Walker {
 
   /** Until nothing is asked or drawn any more. */
   async settle(): Promise<void> {
-    do {
-      await this.page.evaluate(`(async () => {
-        for (let frame = 0; frame < 2; frame += 1)
-          await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
-      })()`);
-    } while (this.#open.size > 0);
+    for (let quiet = 0; quiet < 2; quiet = this.#open.size === 0 ? quiet + 1 : 0) {
+      await this.page.evaluate(
+        'new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))',
+      );
+    }
   }
 
   async goTo(hash: string): Promise<void> {
@@ -153,8 +152,9 @@ class Walker {
     });
   }
 
-  async press({ name, ordinal }: Control): Promise<void> {
-    await this.page.evaluate(`{
+  /** False where the view does not show it. */
+  async press({ name, ordinal }: Control): Promise<boolean> {
+    const isFound = await this.page.evaluate<boolean>(`(() => {
       const named = (${namedElements})().filter(({ name }) => name === ${JSON.stringify(name)});
       const element = named[${ordinal}]?.element;
       element?.focus();
@@ -162,8 +162,10 @@ class Walker {
         element.selectedIndex = element.options.length - 1;
         for (const type of ['input', 'change']) element.dispatchEvent(new Event(type, { bubbles: true }));
       } else element?.click();
-    }`);
+      return element !== undefined;
+    })()`);
     await this.settle();
+    return isFound;
   }
 
   /** Leaves as people do: the dialog, then what is typed, then the view. */
@@ -216,6 +218,7 @@ test('every button of every view, then Cancel, Escape or Back: no row is changed
   const shapes = new Map<string, { seen: number; tried: Set<string> }>();
   const queue = ['#/checks'];
   const found: string[] = [];
+  const missed: string[] = [];
 
   /**
    * Presses what a view shows that was not tried, then what that leads to. It is left, and opened again,
@@ -230,26 +233,35 @@ test('every button of every view, then Cancel, Escape or Back: no row is changed
       found.push(...new Set(walker.writes.splice(0).map((write) => `${words}: ${write}`)));
       pressed = [];
     };
-    const press = async (control: Control): Promise<void> => {
+    const press = (control: Control): Promise<boolean> => {
       pressed.push(control);
-      await walker.press(control);
+      return walker.press(control);
     };
-    const paths: Control[][] = [[]];
-    for (let path = paths.pop(); path !== undefined; path = paths.pop()) {
+    /** False where one of them is not there. */
+    const open = async (controls: readonly Control[]): Promise<boolean> => {
+      if (shown !== null) await leave();
+      await walker.goTo(hash);
+      walker.writes.length = 0;
+      for (const control of controls) if (!(await press(control))) return false;
+      return true;
+    };
+    /** With what was pressed when the last of a path was seen: its parents alone may not lead to it. */
+    const paths: { path: Control[]; before: Control[] }[] = [{ path: [], before: [] }];
+    for (let next = paths.pop(); next !== undefined; next = paths.pop()) {
+      const { path, before } = next;
       const last = path.at(-1);
-      if (last !== undefined && shown?.some((control) => isSame(control, last)) === true) {
-        await press(last);
-      } else {
-        if (shown !== null) await leave();
-        await walker.goTo(hash);
-        walker.writes.length = 0;
-        for (const control of path) await press(control);
-      }
+      const isShown =
+        last !== undefined && shown?.some((control) => isSame(control, last)) === true;
+      const isPressed = isShown
+        ? await press(last)
+        : (await open(path)) || (await open([...before, ...path.slice(-1)]));
+      if (!isPressed) missed.push([hash, ...path.map(({ name }) => name)].join(' > '));
       queue.push(...(await walker.links()));
       shown = await walker.controls();
-      const next = path.length < deepest ? shown : [];
-      const fresh = next.filter(({ kind }) => !tried.has(kind) && tried.add(kind));
-      paths.push(...fresh.map((control) => [...path, control]).reverse());
+      const within = path.length < deepest ? shown : [];
+      const fresh = within.filter(({ kind }) => !tried.has(kind) && tried.add(kind));
+      const seen = fresh.map((control) => ({ path: [...path, control], before: [...pressed] }));
+      paths.push(...seen.reverse());
     }
     await leave();
   };
@@ -263,7 +275,7 @@ test('every button of every view, then Cancel, Escape or Back: no row is changed
   }
   const now = await readRows();
   const changed = [...now.keys()].filter((table) => now.get(table) !== first.get(table));
-  assert.deepEqual({ found, changed }, { found: [], changed: [] });
+  assert.deepEqual({ found, missed, changed }, { found: [], missed: [], changed: [] });
   const all = [...shapes.values()].flatMap(({ tried }) => [...tried]);
   t.diagnostic(`${views.size} views, ${all.length} buttons`);
   assert.ok(views.size > 40 && all.length > 200, `${views.size} views, ${all.length} buttons`);

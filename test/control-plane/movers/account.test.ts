@@ -1,5 +1,6 @@
 // Own process: it starts many programs.
-// PostgreSQL in the long tier: it asks the API, whose own tests run on both.
+// PostgreSQL in the long tier: projects.test.ts, result-fields.test.ts, status-pages/pages.test.ts, variables.test.ts
+// and read-only-keys.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

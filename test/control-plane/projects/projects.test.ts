@@ -111,7 +111,18 @@ test('a project with everything is deployed, deployed again without a write, and
 
 test('each kind is changed in place, and what cannot change is made anew', async () => {
   await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
-  const before = everything();
+  const all = everything();
+  const before = {
+    ...all,
+    resources: [
+      ...all.resources,
+      resource('variable', 'HOST', { key: 'HOST', value: 'shop.example' }),
+      resource('snippet', 'greet', { name: 'greet', script: 'await 0;' }),
+      resource('escalation-policy', 'late', {
+        ...{ name: 'late', steps: [{ alertChannelIds: [ref('mail')], delayMinutes: 5 }] },
+      }),
+    ],
+  };
   const ids = new Map(
     (await deployed(cp, before)).map((each) => [each.logicalId, each.physicalId]),
   );
@@ -126,6 +137,9 @@ test('each kind is changed in place, and what cannot change is made anew', async
     window: { name: 'window 2' },
     board: { header: 'Board 2' },
     'subscription#URL#mail': { activated: false },
+    HOST: { value: 'b.example' },
+    greet: { script: 'await 1;' },
+    late: { name: 'late 2' },
   };
   const resources = before.resources.map((each) => ({
     ...each,
