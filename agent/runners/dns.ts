@@ -14,7 +14,7 @@ import {
   type NextHopTools,
 } from '../net/next-hop/assert-reachable.ts';
 import { resolveByOs } from '../net/dns/resolve.ts';
-import { roundMs } from '../net/time-statistics.ts';
+import { toThousandths } from '../net/time-statistics.ts';
 import type { Runner } from './runner.ts';
 
 function invalid(code: string, what: string): Asked {
@@ -99,7 +99,7 @@ export const runDns: Runner<DnsRequest> = async ({ request }, context) => {
     return { ...base, responseTime: null, failure: asked.failure, response: null };
   }
   const { answer, server, sentAt, receivedAt, unexplainedMs } = asked;
-  const total = roundMs(receivedAt - sentAt);
+  const total = toThousandths(receivedAt - sentAt);
   const hasNone =
     answer.returnCode === 'NOERROR' && !answer.answers.some(({ type }) => type === recordType);
   if (hasNone && request.assertions.length === 0) {
@@ -119,7 +119,7 @@ export const runDns: Runner<DnsRequest> = async ({ request }, context) => {
       jsonAnswer: toJsonAnswer(answer),
       nameServerInfo: server,
       protocol: asked.protocol,
-      timings: { sent: roundMs(sentAt - began), answered: roundMs(receivedAt - began) },
+      timings: { sent: toThousandths(sentAt - began), answered: toThousandths(receivedAt - began) },
       timingPhases: { total },
     } satisfies ShownResponse,
   };

@@ -5,7 +5,7 @@ import type { ShownResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import { AgentError } from '../errors.ts';
 import { withNextHopProblem, assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
-import { roundMs, statisticsOf } from '../net/time-statistics.ts';
+import { toThousandths, statisticsOf } from '../net/time-statistics.ts';
 import { resolveByOs } from '../net/dns/resolve.ts';
 import type { Observation, RunnerContext } from './runner.ts';
 
@@ -68,8 +68,8 @@ export async function runIcmp(
       packetsSent: pingCount,
       packetsReceived,
       packetSize: network.icmp.packetSize,
-      packetLoss: roundMs(((pingCount - packetsReceived) / pingCount) * 100),
-      dnsResolutionTime: roundMs(dnsResolutionTime),
+      packetLoss: toThousandths(((pingCount - packetsReceived) / pingCount) * 100),
+      dnsResolutionTime: toThousandths(dnsResolutionTime),
       latency,
       pingResults: replies,
     } satisfies ShownResponse,

@@ -12,7 +12,7 @@ import { ConnectionTrail } from '../net/connection-trail.ts';
 import { failureOf, missingIssuer } from '../net/failure.ts';
 import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
-import { roundMs } from '../net/time-statistics.ts';
+import { toThousandths } from '../net/time-statistics.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { onlyDnsWasAsked, resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
@@ -111,7 +111,7 @@ function responseOf(
         issuers: shown.map((one) => one.facts.issuerCN),
       })
     : null;
-  const handshakeTimeMs = roundMs(times.handshakeMs);
+  const handshakeTimeMs = toThousandths(times.handshakeMs);
   return {
     ...{ resolvedIp: times.resolvedIp, ipFamily: times.family },
     ...{ protocol: tlsVersion, tlsVersion, cipherSuite, handshakeTimeMs },
@@ -255,10 +255,10 @@ async function observe(
     return { ...failed, responseTime: handshakeMs, unexplainedMs, response: null };
   }
   const phases = {
-    dns: roundMs(lookedUpAt - start),
-    connection: roundMs(connectedAt - lookedUpAt),
-    handshake: roundMs(handshakeMs),
-    total: roundMs(securedAt - start),
+    dns: toThousandths(lookedUpAt - start),
+    connection: toThousandths(connectedAt - lookedUpAt),
+    handshake: toThousandths(handshakeMs),
+    total: toThousandths(securedAt - start),
   };
   return {
     ...ended(stoppedAt, failure),
@@ -268,7 +268,7 @@ async function observe(
       ...read.response,
       timings: {
         lookup: phases.dns,
-        connect: roundMs(connectedAt - start),
+        connect: toThousandths(connectedAt - start),
         handshake: phases.total,
       },
       timingPhases: phases,

@@ -14,7 +14,7 @@ import type {
 import { AgentError } from '../errors.ts';
 import { withNextHopProblem, assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
-import { roundMs } from '../net/time-statistics.ts';
+import { toThousandths } from '../net/time-statistics.ts';
 import { resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
 import type { Observation, Runner, RunnerContext } from './runner.ts';
 
@@ -140,7 +140,7 @@ async function observe(request: TracerouteRequest, context: RunnerContext): Prom
       packetLoss: last?.lossPercent ?? 100,
       hops: hops.map((hop) => shownHop(hop, names)),
       timestamp: Math.floor(startedAt / 1_000),
-      timingPhases: { dns: roundMs(dns), total: roundMs(total) },
+      timingPhases: { dns: toThousandths(dns), total: toThousandths(total) },
     } satisfies TracerouteResponse,
   };
 }

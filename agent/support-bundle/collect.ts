@@ -17,7 +17,7 @@ import { version } from '../version.ts';
 import { machineFacts, processTree } from './machine-facts.ts';
 import { shownSettings } from './shown-settings.ts';
 
-/** Every URL that is not of one of these origins becomes `[url]`. */
+/** The log without addresses of other hosts: every URL that is not of one of these origins becomes `[url]`. */
 function withoutUrls(text: string, origins: readonly string[]): string {
   return text.replace(/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>\\)]+/gi, (url) => {
     const isOwn = origins.some((origin) => url === origin || url.startsWith(`${origin}/`));

@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Database, Db } from './tables.ts';
 
-/** Deletes the oldest rows whose instant in a column is before another one. True when there may be more. */
+/**
+ * Deletes the oldest rows whose instant in a column is before another one. True when there may be more.
+ * The columns have an index by age, but for `withdrawn_at`: few maintenance windows are withdrawn.
+ */
 export async function deleteOldest(
   db: Db,
   table: keyof Database,

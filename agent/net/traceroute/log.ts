@@ -1,7 +1,7 @@
 /** Keeps what a trace found, and builds a report at any time. */
 import type { TracerouteHop, TracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
-import { roundMs, statisticsOf } from '../time-statistics.ts';
+import { toThousandths, statisticsOf } from '../time-statistics.ts';
 import { icmpNote, isUnreachable } from './notes.ts';
 import type { ProbeAnswer } from './probe.ts';
 
@@ -39,7 +39,7 @@ function statistics(
   const found = statisticsOf(times);
   if (found === null) return { last: null, avg: null, best: null, worst: null, stdDev: null };
   const { avg, min: best, max: worst, stdDev } = found;
-  return { last: roundMs(times.at(-1) ?? 0), avg, best, worst, stdDev };
+  return { last: toThousandths(times.at(-1) ?? 0), avg, best, worst, stdDev };
 }
 
 /** Unique values, most frequent first, then in order of appearance. */
@@ -142,7 +142,7 @@ export class TracerouteLog {
       port: this.#method === 'tcp' ? port : null,
       ipFamily: family,
       startedAt,
-      durationMs: roundMs(durationMs),
+      durationMs: toThousandths(durationMs),
       isReached: hops.some(({ isTarget }) => isTarget),
       hops,
     };

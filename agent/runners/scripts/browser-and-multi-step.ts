@@ -1,4 +1,7 @@
-/** Browser and multi-step checks: a script that drives a browser, and one of requests alone. */
+/**
+ * Browser and multi-step checks: a script that drives a browser, and one of requests alone.
+ * Spec: Browser check, Multi-step check.
+ */
 import type { Runner } from '../runner.ts';
 import { eventsOf } from './run-events.ts';
 import { runScript } from './run-script.ts';
