@@ -209,15 +209,15 @@ async function applyBeside(api: AccountApi, made: Made, beside: Beside): Promise
     await attempt(() => applyIncidents(api, made, beside, added, attempt));
     await applySubscribers(api, made, beside, added, attempt);
   } finally {
-    const updates = added.updates === 0 ? '' : `, ${added.updates} updates of others`;
+    const updates = added.updates === 0 ? '' : `; updates of other incidents: ${added.updates}`;
     note(
-      `${added.incidents} incidents${updates} and ${added.subscribers} subscribers of status pages were added`,
+      `${added.incidents} incidents and ${added.subscribers} subscribers of status pages were added${updates}`,
     );
     for (const one of refused) note(one);
   }
   if (refused.length > 0) {
     throw new OperatorError(
-      `${refused.length} of the incidents and subscribers were not imported, as listed above; all else was`,
+      'what is listed above was not imported, and all else was: change it there or here, and import again',
     );
   }
 }

@@ -250,7 +250,10 @@ test('incidents with equal texts are two, and what is said later there is said h
   await from.api('POST', `${path}/${ids[1]}/incident-updates`, {
     ...{ description: 'This one, too.', status: 'RESOLVED' },
   });
-  assert.match((await to.run('--yes')).error, /0 incidents, 1 updates of others and 0 subscribers/);
+  assert.match(
+    (await to.run('--yes')).error,
+    /0 subscribers of status pages were added; updates of other incidents: 1/,
+  );
   assert.deepEqual((await statuses()).toSorted(), [
     ['IDENTIFIED', 3],
     ['RESOLVED', 3],
