@@ -37,6 +37,11 @@ function difference(one: Buffer, other: Buffer) {
   return { ...box, isBlack };
 }
 
+const threeFrames = `new Promise((resolve) => {
+  const next = (left) => (left === 0 ? resolve() : requestAnimationFrame(() => next(left - 1)));
+  next(3);
+})`;
+
 describe('pictures of pages', () => {
   let watched: WatchedBrowser;
   let plain: WatchedBrowser;
@@ -60,6 +65,8 @@ describe('pictures of pages', () => {
     for (const page of pages) {
       await page.goto('about:blank');
       await page.setContent(html);
+      // What a page does in its first two frames is there in both pictures.
+      await page.evaluate(threeFrames);
       pictures.push(await page.screenshot());
     }
     return pictures as [Buffer, Buffer];
