@@ -11,7 +11,7 @@ import { prepareQuery } from '../db/prepared.ts';
 import { isOfDays } from '../db/run-days.ts';
 import { shardOf } from '../db/shard.ts';
 import { inSnapshot } from '../db/snapshot.ts';
-import type { Db } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import { waitingOfShard } from '../results/index.ts';
 import { dayMs, dayOf, hasOutcome, hasPages, hourOf } from './decide/roll-ups/cell.ts';
 import { fineFrom, placeHours, rangesOf, spanOfDay, withoutDays } from './decide/roll-ups/plan.ts';
@@ -35,18 +35,18 @@ export interface TallyRequest {
 
 type SumsRequest = Omit<TallyRequest, 'maxResults'>;
 
-interface SumsRow {
-  starts_at: number;
-  location: string;
-  part: string;
-  outcome: string;
-  finals: number;
-  failures: number;
-  retries: number;
-  first_at: number;
-  last_at: number;
-  metrics: Buffer | null;
-}
+type SumsRow = Pick<
+  RowOf<'roll_ups'>,
+  | 'starts_at'
+  | 'location'
+  | 'part'
+  | 'outcome'
+  | 'finals'
+  | 'failures'
+  | 'retries'
+  | 'first_at'
+  | 'last_at'
+> & { metrics: Buffer | null };
 
 interface SumsArguments {
   accountId: string;

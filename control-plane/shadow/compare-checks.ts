@@ -2,7 +2,6 @@
  * Reads the results of the other side, check by check, and notes where its verdicts differ from ours. Each check is
  * compared up to some time ago, when results of both sides are in; what ends a turn is taken up by the next one.
  */
-import type { Kysely } from 'kysely';
 import { sleep } from '@monitor/shared/clock.ts';
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { behindAfterHours } from '@monitor/shared/contract/shadow.ts';
@@ -10,7 +9,7 @@ import type { Services } from '../core/services.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
 import { isOfWindow } from '../db/run-days.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db } from '../db/tables.ts';
 import type { Send } from '../notifications/index.ts';
 import { errorOfDetails, findVerdict, isOfCheck } from '../results/index.ts';
 import { type Compared, compareVerdicts, reachOf, usualGapMs } from './decide/compare.ts';
@@ -150,7 +149,7 @@ async function compareOne(
 }
 
 /** Whether nobody has ended or changed it since the turn began. */
-const isAsBefore = async (unit: Kysely<Database>, row: ShadowRow): Promise<boolean> => {
+const isAsBefore = async (unit: Db, row: ShadowRow): Promise<boolean> => {
   const { next_at } = (await findShadow(unit, row.account_id)) ?? {};
   return next_at === row.next_at;
 };

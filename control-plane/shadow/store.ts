@@ -1,15 +1,12 @@
 /** What is compared, how far, and where it differs: rows ↔ wire. */
-import type { Kysely, Selectable } from 'kysely';
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import type { ShadowDifference, ShadowState } from '@monitor/shared/contract/shadow.ts';
 import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Database } from '../db/tables.ts';
+import type { Db, RowOf } from '../db/tables.ts';
 import type { Seen } from './decide/compare.ts';
-import type { ShadowDifferencesTable, ShadowsTable } from './tables.ts';
 
-export type ShadowRow = Selectable<ShadowsTable>;
-type Unit = Kysely<Database>;
+export type ShadowRow = RowOf<'shadows'>;
 
 /** What a side saw, with what people ask for. */
 export interface Evidence extends Seen {
@@ -34,12 +31,12 @@ export interface Pair {
 
 const imported = /^check-([0-9a-f-]{36})$/;
 
-export const findShadow = (db: Unit, accountId: string): Promise<ShadowRow | undefined> =>
+export const findShadow = (db: Db, accountId: string): Promise<ShadowRow | undefined> =>
   ownRows(db, 'shadows', accountId).executeTakeFirst();
 
 /** The checks of the project of an import, those that are compared least first. */
 export async function pairsOf(
-  db: Unit,
+  db: Db,
   { account_id: accountId, project_logical_id: project }: ShadowRow,
 ): Promise<Pair[]> {
   const rows = await db
@@ -84,7 +81,7 @@ const off: ShadowState = {
   ...{ compared: 0, undecided: 0, differences: 0 },
 };
 
-export async function presentShadow(db: Unit, accountId: string): Promise<ShadowState> {
+export async function presentShadow(db: Db, accountId: string): Promise<ShadowState> {
   const { found } = await db
     .selectFrom('shadow_differences')
     .select((select) => select.fn.countAll<number>().as('found'))
@@ -113,7 +110,7 @@ export async function presentShadow(db: Unit, accountId: string): Promise<Shadow
   };
 }
 
-export const differencesOf = (db: Unit, accountId: string) =>
+export const differencesOf = (db: Db, accountId: string) =>
   db
     .selectFrom('shadow_differences')
     .innerJoin('checks', 'checks.id', 'shadow_differences.check_id')
@@ -129,7 +126,7 @@ const toSaw = ({ id, at, isFailing, location, error, responseTimeMs }: Evidence)
 });
 
 export function presentDifference(
-  row: Selectable<ShadowDifferencesTable> & { name: string },
+  row: RowOf<'shadow_differences'> & { name: string },
 ): ShadowDifference {
   const [seen, ...others] = fromJson<[Evidence, ...Evidence[]]>(row.evidence_json);
   return {

@@ -1,5 +1,4 @@
 /** Services of status page cards and incidents, and the checks that they follow. */
-import type { Kysely } from 'kysely';
 import type { ServiceBody, serviceRoutes } from '@monitor/shared/contract/status-page.ts';
 import type { RouteOutput } from '@monitor/shared/contract/route.ts';
 import { dropServiceReferences } from '../../checks/index.ts';
@@ -8,7 +7,7 @@ import { refuseUnknownIds } from '../../core/ids-in-fields.ts';
 import type { Services } from '../../core/services.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
 import { deleteOwnRows, ownRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db } from '../../db/tables.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { toServiceWire } from '../../incidents/index.ts';
 import { checksMayLeave } from '../../maintenance/index.ts';
@@ -32,7 +31,7 @@ const ruleOf = ({ rule: by, failing, degraded, afterMinutes, opens }: Follows): 
 });
 
 async function replaceSources(
-  db: Kysely<Database>,
+  db: Db,
   row: { id: string; account_id: string },
   follows: Follows | null,
 ): Promise<void> {

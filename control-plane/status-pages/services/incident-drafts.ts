@@ -1,5 +1,4 @@
 /** Drafts of incidents that services opened: listed, published, dismissed. */
-import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type {
   incidentDraft,
@@ -10,20 +9,16 @@ import { fromJson, toTimestamp } from '../../db/columns.ts';
 import { eachOf } from '../../db/expressions.ts';
 import { lockRows } from '../../db/lock.ts';
 import { ownRows, updateOwnRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { openIncident, presentIncidents, toServiceWire } from '../../incidents/index.ts';
 import { type StoredRule, textOf } from '../decide/service-incidents.ts';
 
-type Row = Selectable<Database['service_incidents']>;
+type Row = RowOf<'service_incidents'>;
 type Wire = z.input<typeof incidentDraft>;
 
-async function toWire(
-  db: Kysely<Database>,
-  accountId: string,
-  group: readonly Row[],
-): Promise<Wire[]> {
+async function toWire(db: Db, accountId: string, group: readonly Row[]): Promise<Wire[]> {
   const [first] = group;
   const affected = await ownRows(db, 'services', accountId)
     .where(
@@ -51,22 +46,17 @@ async function toWire(
 
 export function incidentDraftHandlers(services: Services): Handlers<typeof incidentDraftRoutes> {
   const { db, clock, commits } = services;
-  const drafts = (unit: Kysely<Database>, accountId: string) =>
+  const drafts = (unit: Db, accountId: string) =>
     ownRows(unit, 'service_incidents', accountId).where('state', '=', 'DRAFT');
   /** Locked: its services may recover meanwhile. */
-  const draftOf = async (unit: Kysely<Database>, accountId: string, draftId: string) => {
+  const draftOf = async (unit: Db, accountId: string, draftId: string) => {
     const query = drafts(unit, accountId).where('group_id', '=', draftId).orderBy('service_id');
     const rows = await lockRows(query).execute();
     if (rows.length === 0) throw notFound('draft of an incident', draftId);
     return rows;
   };
   /** Of the rows that were locked: another service may join meanwhile, and stays a draft. */
-  const set = (
-    unit: Kysely<Database>,
-    accountId: string,
-    rows: readonly Row[],
-    columns: Partial<Row>,
-  ) =>
+  const set = (unit: Db, accountId: string, rows: readonly Row[], columns: Partial<Row>) =>
     updateOwnRows(unit, 'service_incidents', accountId)
       .set(columns)
       .where('service_id', 'in', eachOf(rows.map(({ service_id: id }) => id)))

@@ -1,11 +1,10 @@
 /** Opens incidents and drafts for services whose checks fail, one for each cause, and ends them with their recovery. */
-import type { Kysely, Selectable } from 'kysely';
 import type { Services } from '../../core/services.ts';
 import { fromJson } from '../../db/columns.ts';
 import { eachOf, jsonValue } from '../../db/expressions.ts';
 import { keepRows, lockRows } from '../../db/lock.ts';
 import { deleteOwnRows, ownRows } from '../../db/own-rows.ts';
-import type { Database } from '../../db/tables.ts';
+import type { Db, RowOf } from '../../db/tables.ts';
 import {
   addToIncident,
   openIncident,
@@ -27,7 +26,7 @@ import {
 } from '../decide/service-incidents.ts';
 import { readStates, type ServiceNow } from '../read-followed.ts';
 
-type Row = Selectable<Database['service_incidents']>;
+type Row = RowOf<'service_incidents'>;
 
 const recoveredNote = 'The services of this incident are operational again.';
 const noChecksNote = 'Closed without a recovery: what failed is no longer monitored.';
@@ -43,7 +42,7 @@ interface Left {
 /** Takes services out of what they opened; the last one resolves the incident, unless people added others to it. */
 export async function leaveIncidents(
   services: Pick<Services, 'newId' | 'clock'>,
-  unit: Kysely<Database>,
+  unit: Db,
   { accountId, serviceIds, note }: Left,
 ): Promise<void> {
   if (serviceIds.length === 0) return;
@@ -98,7 +97,7 @@ function badChecksOf({ runs }: ServiceNow): BadCheck[] {
 
 /** Bad checks that are in planned work now, or whose newest bad run began in it. */
 async function plannedAmong(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   bad: readonly BadCheck[],
   now: number,
@@ -124,7 +123,7 @@ interface Found {
 
 /** The pages of services, as one text for each; empty for one that no page shows. */
 async function pagesOf(
-  db: Kysely<Database>,
+  db: Db,
   accountId: string,
   serviceIds: readonly string[],
 ): Promise<(serviceId: string) => string> {
@@ -184,7 +183,7 @@ const toTroubled = (found: Found, row: Row | undefined, open: ReadonlySet<string
 
 async function openGroup(
   services: Services,
-  unit: Kysely<Database>,
+  unit: Db,
   accountId: string,
   members: readonly Found[],
   joined: Row | undefined,
