@@ -18,10 +18,12 @@ import { httpServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
 import { assignedCheck } from '../support/plain.ts';
 
+const everyMs = 30_000;
+
 /** A check whose latest slot is due as soon as it is assigned. */
 function check(url: string, fields: Partial<AssignedCheck> = {}): AssignedCheck {
   return assignedCheck({
-    ...{ frequency: 0, frequencyOffset: 30, locations: ['test-place'] },
+    ...{ frequency: 0, frequencyOffset: everyMs / 1000, locations: ['test-place'] },
     definition: definitionOf('URL', { url }),
     ...fields,
   });
@@ -46,19 +48,23 @@ async function setUp() {
 
 test('an agent whose protocol is not spoken goes on and keeps all it has until it is', async () => {
   using folder = temporaryFolder();
-  let visits = 0;
-  await using target = await httpServer((_request, response) => {
-    visits += 1;
+  const clock = scaledClock(60);
+  const firstVisits = new Map<string, number>();
+  await using target = await httpServer(({ url = '' }, response) => {
+    const id = url.slice(1);
+    if (!firstVisits.has(id)) firstVisits.set(id, clock.now());
     response.end('ok');
   });
-  const clock = scaledClock(60);
   await using fake = await FakeControlPlane.start({ clock });
   await using agent = await openAgent(folder.path, fake.url, fake.key, clock);
   await agent.ready;
   const how = refusalBy({ oldest: protocolVersion + 1, newest: protocolVersion + 1 });
   const since = clock.now();
   fake.misbehave('submitResults', how);
-  fake.assign(...Array.from({ length: 20 }, () => check(target.url)));
+  for (let index = 0; index < 20; index += 1) {
+    const id = randomUUID();
+    fake.assign(check(`${target.url}/${id}`, { id }));
+  }
   await fake.until('there are results', () => fake.misbehaved.has('submitResults'));
   fake.misbehave('checkIn', how);
   const health = async (): Promise<object> => {
@@ -75,7 +81,7 @@ test('an agent whose protocol is not spoken goes on and keeps all it has until i
   await fake.until(
     'it was refused everything for a while',
     () =>
-      visits >= 20 &&
+      firstVisits.size === 20 &&
       (fake.misbehaved.get('submitResults') ?? 0) >= 3 &&
       (fake.misbehaved.get('checkIn') ?? 0) >= 2,
   );
@@ -87,14 +93,25 @@ test('an agent whose protocol is not spoken goes on and keeps all it has until i
     reason: `this control plane speaks protocol ${protocolVersion + 1} of agents and the agent protocol ${protocolVersion}: the agent is the older one, upgrade it`,
   });
   assert.equal(fake.results.size, 0);
-  const had = visits;
   const until = clock.now();
   fake.misbehave('checkIn', null);
   fake.misbehave('submitResults', null);
-  // Later ones say nothing of what it had to keep.
-  const kept = () =>
-    [...fake.results.values()].filter((one) => one.kind === 'result' && one.startedAt <= until);
-  await fake.until('all results of its visits', () => kept().length >= had);
+  // A busy agent makes an attempt again, so a visit more says nothing. It says something of each slot.
+  const isKept = (): boolean =>
+    [...fake.checks.keys()].every((id) => {
+      const slots = [...fake.results.values()]
+        .flatMap((one) => (one.kind !== 'certificate' && one.checkId === id ? one : []))
+        .map(({ scheduledFor }) => scheduledFor ?? assert.fail('it has no slot'))
+        .sort((a, b) => a - b);
+      const [first = Infinity] = slots;
+      return (
+        first <= (firstVisits.get(id) ?? 0) &&
+        (slots.at(-1) ?? 0) >= until &&
+        slots.every((slot, index) => slot === first + index * everyMs)
+      );
+    });
+  await fake.until('each slot of each check', isKept);
+  assert.deepEqual([...firstVisits.keys()].sort(), [...fake.checks.keys()].sort());
   assert.deepEqual(
     fake.outcomes.filter(({ outcome }) => outcome !== 'accepted'),
     [],
