@@ -5,6 +5,7 @@ import {
   SqliteAdapter,
   SqliteDialect,
   SqliteDriver,
+  SqliteQueryCompiler,
   type DatabaseConnection,
 } from 'kysely';
 import { tightenDatabase } from '@monitor/shared/private-files.ts';
@@ -59,6 +60,17 @@ class SqliteDriverThatMayHaveUndone extends SqliteDriver {
   }
 }
 
+/**
+ * A plain `?` that is compared with a column makes the planner look at its value, and so SQLite plans the statement
+ * anew at each run, which costs more than the run. It looks at no expression, even one that changes nothing. A
+ * condition that is to match that of a partial index is written with `sql.lit`.
+ */
+class PlannedOnceCompiler extends SqliteQueryCompiler {
+  protected override getCurrentParameterPlaceholder(): string {
+    return '+?';
+  }
+}
+
 class TransactionalDialect extends SqliteDialect {
   readonly #database: SqliteDatabase.Database;
 
@@ -73,6 +85,10 @@ class TransactionalDialect extends SqliteDialect {
 
   override createAdapter(): SqliteAdapter {
     return new TransactionalAdapter();
+  }
+
+  override createQueryCompiler(): SqliteQueryCompiler {
+    return new PlannedOnceCompiler();
   }
 }
 

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { unconfirmedKeptMs, verificationMs } from '../decide/subscription-limits.ts';
 import type { Services } from '../../core/services.ts';
 
@@ -5,7 +6,7 @@ import type { Services } from '../../core/services.ts';
 export async function forgetUnconfirmed({ db, clock }: Services): Promise<void> {
   await db
     .deleteFrom('status_page_subscriptions')
-    .where('status', '=', 'PENDING')
+    .where('status', '=', sql.lit('PENDING'))
     .where(({ and, or, eb }) =>
       or([
         eb('token_sent_at', '<', clock.now() - unconfirmedKeptMs),
