@@ -9,7 +9,7 @@ import {
   type AnalyticsRoute,
   type analyticsRoutes,
 } from '@monitor/shared/contract/analytics.ts';
-import { isOfTests } from '@monitor/shared/contract/checks/metric.ts';
+import { isOfSuite } from '@monitor/shared/contract/checks/metric.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { analyticsOf, metricsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
@@ -87,7 +87,7 @@ async function readSeries(
     groupBy,
     statuses: query.filterByStatus ?? [],
   };
-  const maxResults = isOfTests(groupBy) ? maxSuiteResults : maxResultsPerCheck;
+  const maxResults = isOfSuite(groupBy) ? maxSuiteResults : maxResultsPerCheck;
   const ofAll = { ...of, checkType: check.type, maxResults };
   const readSummed = () =>
     hasBuckets

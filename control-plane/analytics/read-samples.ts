@@ -2,7 +2,7 @@
 import { scheduler } from 'node:timers/promises';
 import type { Compilable, SelectQueryBuilder } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
-import { isOfTests } from '@monitor/shared/contract/checks/metric.ts';
+import { isOfSuite } from '@monitor/shared/contract/checks/metric.ts';
 import { decodeJoinedPayload, fromFlag, fromJson } from '../db/columns.ts';
 import { absent, eachNumberIn, heartbeatStates, isOneOf, unindexed } from '../db/expressions.ts';
 import { prepareQuery, type PreparedQuery } from '../db/prepared.ts';
@@ -221,7 +221,7 @@ export async function readSamples(
   let last = { lastAt: window.to, lastSeq: 0 };
   for (;;) {
     // One row more than allowed shows whether there are more.
-    const batch = isOfTests(request.groupBy) ? batchSuites : batchRows;
+    const batch = isOfSuite(request.groupBy) ? batchSuites : batchRows;
     const limit = Math.min(batch, maxResults - read + 1);
     const bounds = { accountId, checkId, from: window.from, limit };
     const rows = await query.run(db, { ...bounds, ...last });

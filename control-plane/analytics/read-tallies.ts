@@ -5,7 +5,7 @@
  */
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
-import { isOfTests } from '@monitor/shared/contract/checks/metric.ts';
+import { isOfSuite } from '@monitor/shared/contract/checks/metric.ts';
 import { absent, eachNumberOf, isOneOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { isOfDays } from '../db/run-days.ts';
@@ -184,6 +184,7 @@ function groupOf({ groupBy, checkType }: TallyRequest, row: SumsRow): Group | un
       return isPage ? undefined : row.location;
     case 'project':
     case 'test':
+    case 'page':
       return undefined;
     case undefined:
       return isPage ? undefined : null;
@@ -268,8 +269,8 @@ export async function readTallies(
     (await inSnapshot(db, async (unit) => readSums(unit, request, await readShared(unit))));
   for (const { row, span } of counted) tallying.addSums(row, span);
 
-  // Sums have no tests: those of results that are deleted are missing.
-  const hasSums = !isOfTests(request.groupBy);
+  // Sums have no tests and pages: those of results that are deleted are missing.
+  const hasSums = !isOfSuite(request.groupBy);
   const fine = hasSums ? fineFrom(spans, rawFrom) : spans.from;
   let read = 0;
   let truncated = !hasSums && rawFrom > spans.from;

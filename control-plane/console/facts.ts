@@ -22,12 +22,13 @@ function numbersOf({ operation, chart }: CheckTypeDefinition['analytics']) {
   };
 }
 
-function factsOf({ label, target, runsOn, analytics }: CheckTypeDefinition) {
+function factsOf({ label, target, runsOn, isRetried, analytics }: CheckTypeDefinition) {
   const [figure] = analytics.figures;
   return {
     label,
     target,
     isPinged: runsOn === 'control-plane',
+    isRetried,
     hasTests: analytics.groupBy.includes('test'),
     numbers: numbersOf(analytics),
     /** The field of the p95 among the figures of many checks. */

@@ -308,7 +308,7 @@ const withoutEffect = [
 
 const checks = Object.fromEntries(
   checkTypeRoutes.map(({ definition, create, update }) => {
-    const { type, title, runtime, definitionKeys } = definition;
+    const { type, title, runtime, isRetried, definitionKeys } = definition;
     const hasEffect = (field: string): boolean =>
       definitionKeys.includes(field) ||
       (runtime !== 'never' && !['heartbeat', 'script', 'sslCheckDomain'].includes(field));
@@ -330,6 +330,7 @@ const checks = Object.fromEntries(
           'playwrightConfig',
           'signature',
           ...(runtime === 'never' ? ['runtimeId'] : []),
+          ...(isRetried ? [] : ['retryStrategy']),
         ],
       }),
     ];

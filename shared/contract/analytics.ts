@@ -84,7 +84,7 @@ function queryOf(title: string, facts: AnalyticsFacts): z.ZodType<AnalyticsQuery
   }) as unknown as z.ZodType<AnalyticsQuery>;
 }
 
-const units = z.enum(['milliseconds', 'score', 'count', 'percentage']);
+const units = z.enum(['milliseconds', 'score', 'count', 'percentage', 'bytes']);
 const value = z.number().nullable();
 
 const series = z.object({
@@ -102,6 +102,7 @@ const series = z.object({
     description:
       'File, titles and project of a test that ran; what was skipped is in no series of a test',
   }),
+  page: z.string().exactOptional().meta({ description: 'Of the suite, without query' }),
 });
 
 export const analytics = z

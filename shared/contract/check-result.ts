@@ -322,10 +322,20 @@ export const multiStepCheckResult = z
   .meta({ id: 'MultiStepCheckResult' });
 export type MultiStepCheckResult = z.output<typeof multiStepCheckResult>;
 
+/** A page of a suite: all its visits in a Chromium, by address without query. */
+const suitePage = z.object({
+  url: z.string(),
+  visits: z.int(),
+  requests: z.int(),
+  bytes: z.int().meta({ description: 'As they were transferred' }),
+  webVitals: webVitals.meta({ description: 'The median of the visits' }),
+});
+
 /** The details of a Playwright suite. Shape from the field's practice. spec: open */
 export const playwrightCheckResult = z
   .object({
     ...scriptRunFields,
+    pages: z.array(suitePage).max(50).exactOptional(),
     playwrightTestVideos: z.array(z.string()),
     playwrightTraceFiles: z.array(
       z.object({ url: z.string(), name: z.string(), filename: z.string() }),
@@ -341,6 +351,10 @@ export const playwrightCheckResult = z
       durationMs: z.number(),
       installMs: z.number(),
       cacheHit: z.boolean(),
+      /** Of pages, absent where no Chromium was started; older agents do not measure them. */
+      requests: z.int().exactOptional(),
+      bytes: z.int().exactOptional(),
+      browserStartMs: z.number().exactOptional(),
     }),
   })
   .meta({ id: 'PlaywrightCheckResult' });

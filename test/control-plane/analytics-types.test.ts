@@ -218,20 +218,27 @@ test('suites: the numbers of tests, by project and by test, are those of their r
           ...{ total: tests.length, passed: count(tests, 'expected') },
           ...{ failed: count(tests, 'unexpected'), flaky: count(tests, 'flaky') },
           ...{ skipped: count(tests, 'skipped'), retries: 0, durationMs: 500, installMs: 40 },
+          ...(tests.length === 0 ? {} : { requests: 12, bytes: 3_000, browserStartMs: 300 }),
         },
+        pages: tests.map(({ title }, index) => ({
+          ...{ url: `https://shop.example/${title}`, visits: 1, requests: 6, bytes: 1_500 },
+          webVitals: { LCP: { score: 'GOOD', value: 1_000 + index * 100 } },
+        })),
       },
     })),
   );
   const path = `analytics/playwright-checks/${id}?metrics=`;
   const [all] = (
     await bench.get(
-      `${path}tests_sum,testsPassed_sum,testsFailed_sum,testsFlaky_sum,installTime_max`,
+      `${path}tests_sum,testsPassed_sum,testsFailed_sum,testsFlaky_sum,installTime_max,requests_sum,bytes_sum,browserStart_max,LCP_max`,
     )
   ).series;
   assert.deepEqual(all.data, [
     {
       ...{ tests_sum: 6, testsPassed_sum: 3, testsFailed_sum: 1, testsFlaky_sum: 1 },
-      installTime_max: 40,
+      ...{ installTime_max: 40, requests_sum: 36, bytes_sum: 9_000, browserStart_max: 300 },
+      // Of a run: the mean of its pages.
+      LCP_max: 1_050,
     },
   ]);
   const by = async (groupBy: string) =>
@@ -253,6 +260,18 @@ test('suites: the numbers of tests, by project and by test, are those of their r
     ['chromium', 66.667, 5, 1, 1, 3, 500],
     ['firefox', 100, 1, 0, 0, 0, 600],
   ]);
+  const ofPages = await bench.get(`${path}requests_sum,bytes_max,LCP_avg&groupBy=page`);
+  assert.deepEqual(
+    ofPages.series.map(({ page, data }: { page: string; data: object[] }) => [
+      page,
+      ...Object.values(data[0] ?? {}),
+    ]),
+    [
+      // Of two browsers in the third run.
+      ['https://shop.example/basket', 24, 1_500, 1_025],
+      ['https://shop.example/login', 12, 1_500, 1_100],
+    ],
+  );
   interface Listed {
     recent: { outcome: string }[];
     failingSinceCommit: unknown;

@@ -450,7 +450,16 @@ async function addSuite(build: Builder): Promise<{ suite: string; suiteResult: s
         durationMs: 8800,
         installMs: 0,
         cacheHit: true,
+        requests: 61,
+        bytes: 840_000,
+        browserStartMs: 310,
       },
+      pages: [
+        {
+          ...{ url: 'https://shop.example/login', visits: 2, requests: 61, bytes: 840_000 },
+          webVitals: { LCP: { score: 'GOOD', value: 1200 }, CLS: { score: 'POOR', value: 0.31 } },
+        },
+      ],
     },
   });
   return { suite, suiteResult };

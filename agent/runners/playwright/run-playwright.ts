@@ -25,13 +25,14 @@ import { fetchBundle } from './fetch-bundle.ts';
 import { watchForHangs } from './hang-watch.ts';
 import { installSuite } from './install-suite.ts';
 import { processesWith } from './processes-of-run.ts';
-import { eventsFile, runTests, type TestRun } from './run-tests.ts';
+import { eventsFile, pagesFile, runTests, type TestRun } from './run-tests.ts';
 import { suiteSettings, type SuiteSettings } from './settings.ts';
 import { prepareBrowsers } from './suite-browsers.ts';
 import { suiteVariables } from './suite-environment.ts';
 import { readSuiteEvents, type SuiteEvents } from './suite-events.ts';
 import { SuiteFailure } from './suite-failure.ts';
 import { SuiteLog } from './suite-log.ts';
+import { readSuitePages } from './suite-pages.ts';
 import {
   failureOfSuite,
   nameOf,
@@ -56,6 +57,7 @@ export function suiteLimits(script: ScriptLimits): ScriptLimits {
 interface Seen {
   failure: Failure | null;
   events: SuiteEvents;
+  measured: Awaited<ReturnType<typeof readSuitePages>>;
   isCacheHit: boolean;
   artifacts: Awaited<ReturnType<typeof collectArtifacts>>;
   reportFile: string | null;
@@ -67,6 +69,7 @@ interface Seen {
 function nothingSeen(): Omit<Seen, 'events' | 'isQuarantined'> {
   return {
     failure: null,
+    measured: { pages: [], metrics: {} },
     isCacheHit: false,
     artifacts: { traces: [], videos: [], all: [] },
     reportFile: null,
@@ -186,6 +189,7 @@ async function finish(
 ): Promise<void> {
   const { settings, context, log, workspace, seen, workingDir, pictures } = parts;
   seen.events = await readSuiteEvents(await workspace.read(eventsFile));
+  seen.measured = await readSuitePages(await workspace.read(pagesFile));
   const outcome = outcomeOfSuite(seen.events, seen.isQuarantined);
   if (outcome.forgiven.length > 0) {
     log.add(`failed in quarantine: ${outcome.forgiven.join('; ').slice(0, 4_000)}`, 'WARN');
@@ -248,6 +252,7 @@ function detailsOf(
     playwrightTestTraces: seen.artifacts.traces.map(({ url }) => url),
     playwrightTestJsonReportFile: seen.reportFile,
     tests: outcome.tests,
+    pages: seen.measured.pages,
     playwrightTestVideos: seen.artifacts.videos,
     playwrightTraceFiles: seen.artifacts.traces,
     metrics: {
@@ -255,6 +260,7 @@ function detailsOf(
       durationMs: Math.round(log.durations.get('test') ?? 0),
       installMs: Math.round(log.durations.get('install') ?? 0),
       cacheHit: seen.isCacheHit,
+      ...seen.measured.metrics,
     },
   };
 }

@@ -10,14 +10,23 @@ import { SuiteFailure } from './suite-failure.ts';
 import { ownFolder, type SuiteShell } from './suite-shell.ts';
 
 const maxTestMs = 1_800_000;
-/** Of browser checks too. The suite's own Node reads them, which may be an older one. */
-const pictureParts = ['watch-browsers', 'filter', 'guard', 'drawn-text'].map(
-  (name) => `../../../browsers/inside/pictures/${name}.cjs`,
-);
+/** Those of browser checks too come first. The suite's own Node reads them, which may be an older one. */
+const insideParts = [
+  ...[
+    'vitals',
+    'pictures/watch-browsers',
+    'pictures/filter',
+    'pictures/guard',
+    'pictures/drawn-text',
+  ].map((name) => `../../../browsers/inside/${name}.cjs`),
+  'page-meter.cjs',
+];
 
 /** Where the reporter writes, relative to the workspace. */
 export const eventsFile = posix.join(ownFolder, 'events.jsonl');
 const reportFile = posix.join(ownFolder, 'report.json');
+/** Where the meter of pages writes. */
+export const pagesFile = posix.join(ownFolder, 'pages.jsonl');
 
 export interface TestRun {
   readonly end: ProgramEnd;
@@ -40,7 +49,7 @@ export async function runTests(
   leftMs: number,
 ): Promise<TestRun> {
   const { workspace, shell, workingDir } = suite;
-  for (const name of pictureParts) await place(workspace, name);
+  for (const name of insideParts) await place(workspace, name);
   await pictures.write(workspace, ownFolder);
   const reporter = await place(workspace, 'reporter.cjs');
   const preload = await place(workspace, 'preload.cjs');

@@ -14,7 +14,8 @@ const thresholds = {
   TTFB: [800, 1_800],
 } as const satisfies Record<keyof WebVitals, readonly [number, number]>;
 
-function rate(values: Readonly<Record<string, number>>): WebVitals {
+/** Web vitals with their ratings. */
+export function rate(values: Readonly<Record<string, number>>): WebVitals {
   const rated: WebVitals = {};
   for (const [name, [good, poor]] of Object.entries(thresholds)) {
     const value = values[name];

@@ -56,6 +56,7 @@ export type Group = string | number | null;
 
 /** As many as agents send. */
 const maxTests = 2_000;
+const maxPages = 50;
 
 type CountedTest = Pick<
   ScriptTest,
@@ -110,6 +111,15 @@ export const groupsOf: Record<GroupBy, (result: StoredResult) => [Group, StoredR
       index,
       { ...result, payload: { ...(result.payload as object), pages: [page] } },
     ]),
+  page: (result) =>
+    valuesAt(result.payload, ['pages', '*'])
+      .slice(0, maxPages)
+      .filter(isFields)
+      .filter(({ url }) => typeof url === 'string')
+      .map((page) => [
+        page['url'] as string,
+        { ...result, payload: { pages: [page], metrics: page } },
+      ]),
   project: (result) => testsBy(result, testsOf(result), ({ project }) => project),
   test: (result) => {
     const ran = testsOf(result).filter(({ outcome }) => outcome !== 'skipped');

@@ -4,7 +4,7 @@ import type Plot from 'uplot';
 import type { CheckEvent } from '@monitor/shared/contract/check-event.ts';
 import type { Lines } from '../analytics.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { duration, inNumbers, nothing, percent, shortTime, tickLabel } from '../format.ts';
+import { bytes, duration, inNumbers, nothing, percent, shortTime, tickLabel } from '../format.ts';
 import { useMe } from '../me.ts';
 import { drawEvents, Marks, shownBy, type Shown } from './events.tsx';
 
@@ -70,6 +70,7 @@ const formats: Record<MetricDefinition['unit'], (value: number | null | undefine
   percentage: percent,
   count: inNumbers,
   score: inNumbers,
+  bytes,
 };
 
 /** Stacks lines: each one on top of the previous ones. A missing value counts as 0 in the sum. */

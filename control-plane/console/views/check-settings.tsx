@@ -1,6 +1,7 @@
 /** The settings of a check: a summary, and the JSON. */
 import type { Assertion } from '@monitor/shared/contract/assertion.ts';
 import type { Check, DataAt } from '../contract.ts';
+import { checkTypes } from '../facts.ts';
 import { count, duration, inWords } from '../format.ts';
 import { Code } from '../parts/code.tsx';
 import { useMe } from '../me.ts';
@@ -8,7 +9,8 @@ import { Facts, Table } from '../parts/layout.tsx';
 import { useQuery } from '../query.ts';
 import { isPinged } from '../state.ts';
 
-function retriesOf({ retryStrategy: strategy, doubleCheck }: Check) {
+function retriesOf({ checkType, retryStrategy: strategy, doubleCheck }: Check) {
+  if (checkTypes[checkType]?.isRetried !== true) return 'none';
   if (strategy == null || strategy === 'FALLBACK') return doubleCheck ? 'once (default)' : 'none';
   if (strategy.type === 'SINGLE_RETRY') return 'once';
   const base = duration(strategy.baseBackoffSeconds * 1000);

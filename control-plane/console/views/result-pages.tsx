@@ -1,11 +1,15 @@
 /** The pages that a browser visited: timings, console, requests, screenshots. */
-import type { BrowserCheckResult } from '@monitor/shared/contract/check-result.ts';
+import type {
+  BrowserCheckResult,
+  PlaywrightCheckResult,
+} from '@monitor/shared/contract/check-result.ts';
 import { bytes, count, duration } from '../format.ts';
 import { Section, Table } from '../parts/layout.tsx';
 import { Log } from '../parts/log.tsx';
 import { Shots } from '../parts/shots.tsx';
 
 type VisitedPage = BrowserCheckResult['pages'][number];
+type SuitePage = NonNullable<PlaywrightCheckResult['pages']>[number];
 
 const scores = {
   GOOD: { tone: 'good', word: 'good' },
@@ -91,12 +95,36 @@ function Page({ page }: { page: VisitedPage }) {
   );
 }
 
-export function Pages({ pages }: { pages: VisitedPage[] }) {
+function SuitePageCard({ page }: { page: SuitePage }) {
+  const { visits, requests } = page;
+  return (
+    <div class="card">
+      <p class="mono">{page.url}</p>
+      <p class="muted">
+        {[
+          count(visits, 'visit'),
+          count(requests, 'request'),
+          `${bytes(page.bytes)} transferred`,
+          visits > 1 && 'web vitals: median of the visits',
+        ]
+          .filter(Boolean)
+          .join(', ')}
+      </p>
+      <Vitals vitals={page.webVitals} />
+    </div>
+  );
+}
+
+export function Pages({ pages }: { pages: readonly (VisitedPage | SuitePage)[] }) {
   return (
     <Section title="Pages">
-      {pages.map((page, index) => (
-        <Page key={index} page={page} />
-      ))}
+      {pages.map((page, index) =>
+        'visits' in page ? (
+          <SuitePageCard key={index} page={page} />
+        ) : (
+          <Page key={index} page={page} />
+        ),
+      )}
     </Section>
   );
 }

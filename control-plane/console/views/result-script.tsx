@@ -1,7 +1,7 @@
 /** A script or suite run: errors, tests with their steps, pages, requests, log. */
 import type { ScriptError, ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
 import type { ScriptRun } from '../contract.ts';
-import { count, duration, inWords } from '../format.ts';
+import { bytes, count, duration, inNumbers, inWords } from '../format.ts';
 import { Code } from '../parts/code.tsx';
 import { State } from '../parts/icons.tsx';
 import { Facts, Section } from '../parts/layout.tsx';
@@ -116,6 +116,9 @@ function suiteFacts({ metrics }: ScriptRun): [name: string, value: string][] {
     ['Flaky', String(metrics.flaky)],
     ['Skipped', String(metrics.skipped)],
     ['Install time', metrics.cacheHit ? 'cached' : duration(metrics.installMs)],
+    ['Browser start', duration(metrics.browserStartMs)],
+    ['Requests', inNumbers(metrics.requests)],
+    ['Transferred', bytes(metrics.bytes)],
   ];
 }
 

@@ -18,7 +18,7 @@ export type Statistic = (typeof statistics)[number];
 export interface MetricDefinition {
   /** Name without a suffix: `latencyAvg`. */
   readonly name: string;
-  readonly unit: 'milliseconds' | 'score' | 'count' | 'percentage';
+  readonly unit: 'milliseconds' | 'score' | 'count' | 'percentage' | 'bytes';
   readonly label: string;
   /**
    * Path of the value in the result details; `*` stands for every item of a list. Null for the
@@ -98,15 +98,25 @@ export const metrics = {
   testRetries: ofSuite(45, 'testRetries', 'Retries of tests', 'retries'),
   testDuration: inMs(46, 'testDuration', 'Duration of the tests', 'metrics', 'durationMs'),
   installTime: inMs(47, 'installTime', 'Installation', 'metrics', 'installMs'),
+  requests: ofSuite(48, 'requests', 'Requests of pages', 'requests'),
+  bytes: { ...ofSuite(49, 'bytes', 'Bytes of pages', 'bytes'), unit: 'bytes' },
+  browserStart: inMs(50, 'browserStart', 'Start of the browser', 'metrics', 'browserStartMs'),
 } as const satisfies Record<string, MetricDefinition>;
 
 /** What the series of a type can be divided by. */
-export const groupings = ['runLocation', 'statusCode', 'pageIndex', 'project', 'test'] as const;
+export const groupings = [
+  'runLocation',
+  'statusCode',
+  'pageIndex',
+  'project',
+  'test',
+  'page',
+] as const;
 export type Grouping = (typeof groupings)[number];
 
 /** True for parts of a suite, of which there are no sums. */
-export const isOfTests = (groupBy: Grouping | undefined): boolean =>
-  groupBy === 'project' || groupBy === 'test';
+export const isOfSuite = (groupBy: Grouping | undefined): boolean =>
+  groupBy === 'project' || groupBy === 'test' || groupBy === 'page';
 
 /** Figures of `POST /v1/analytics/checks`: prefix of the field, metric, suffixes. */
 interface Figure {

@@ -6,6 +6,8 @@ import { scriptedScheduleFields, scriptJudging, scriptTraits } from './scripted.
 
 const text = (max: number) => z.string().max(max);
 
+const shown = [metrics.TTFB, metrics.FCP, metrics.LCP, metrics.TBT];
+
 export const playwrightCheck: AgentCheckType = {
   ...scriptTraits,
   pathPart: 'playwright',
@@ -48,9 +50,11 @@ export const playwrightCheck: AgentCheckType = {
     metrics: [
       ...[metrics.responseTime, metrics.tests, metrics.testsPassed, metrics.testsFailed],
       ...[metrics.testsFlaky, metrics.testsSkipped, metrics.testRetries],
-      ...[metrics.testDuration, metrics.installTime],
+      ...[metrics.testDuration, metrics.installTime, metrics.browserStart],
+      ...[metrics.requests, metrics.bytes, metrics.CLS, ...shown],
     ],
-    groupBy: ['runLocation', 'project', 'test'],
+    groupBy: ['runLocation', 'project', 'test', 'page'],
+    chart: { time: metrics.responseTime, parts: shown, isStacked: false },
   },
   // Playwright retries single tests itself.
   isRetried: false,

@@ -1,4 +1,7 @@
-/** Puts a filter of pictures between Playwright and every Chromium that this process starts. */
+/**
+ * Stands between Playwright and every Chromium that this process starts: a filter of pictures, where secrets must not
+ * be seen in them, and a meter of pages, where there is one.
+ */
 'use strict';
 const childProcess = require('node:child_process');
 const fs = require('node:fs');
@@ -28,19 +31,29 @@ function messagesOf(take) {
   };
 }
 
-function insert(child, note) {
+function insert(child, filterOf, meterOf) {
   const [, , , toBrowser, fromBrowser] = child.stdio;
   const [toFilter, fromFilter] = [new PassThrough(), new PassThrough()];
   const writeTo = (stream) => (text) => {
     if (!stream.destroyed && !stream.writableEnded) stream.write(`${text}\0`);
   };
   const ends = { toBrowser: writeTo(toBrowser), toClient: writeTo(fromFilter) };
-  const filter = new PictureFilter({ ...ends, note });
-  const fromClient = messagesOf((text) => filter.fromClient(text));
+  const filter = filterOf?.(ends);
+  const meter = meterOf?.(ends.toBrowser);
+  const fromClient = messagesOf((text) => {
+    meter?.fromClient(text);
+    if (filter) filter.fromClient(text);
+    else ends.toBrowser(text);
+  });
   toFilter.on('data', fromClient).on('end', () => toBrowser.end());
   toBrowser.on('error', (error) => toFilter.destroy(error)).on('close', () => toFilter.destroy());
-  const take = messagesOf((text) => filter.fromBrowser(text));
+  const take = messagesOf((text) => {
+    if (meter?.fromBrowser(text) === false) return;
+    if (filter) filter.fromBrowser(text);
+    else ends.toClient(text);
+  });
   const end = () => fromFilter.end();
+  child.once('exit', () => meter?.end());
   fromBrowser.on('data', take).on('error', end).on('close', end);
   child.stdio.splice(3, 2, toFilter, fromFilter);
   return filter;
@@ -50,7 +63,7 @@ function insert(child, note) {
  * `watched` gives the texts to look for, when a browser starts; `write` takes what happened to pictures: all that was
  * withheld, and the first of the rest. `setWatched` sets the texts anew, for a browser that stays open.
  */
-function watchBrowsers(watched, write) {
+function watchBrowsers(watched, write, meterOf) {
   const { spawn } = childProcess;
   const filters = new Set();
   const known = new Set();
@@ -72,9 +85,11 @@ function watchBrowsers(watched, write) {
     const child = Reflect.apply(spawn, this, args);
     const list = Array.isArray(args[1]) ? args[1] : [];
     const given = watched();
-    if (given === null) return child;
-    if (list.includes('--remote-debugging-pipe') && child.stdio[4]) {
-      const filter = insert(child, note);
+    const isPiped = list.includes('--remote-debugging-pipe') && child.stdio[4];
+    if (given === null) {
+      if (isPiped && meterOf) insert(child, undefined, meterOf);
+    } else if (isPiped) {
+      const filter = insert(child, (ends) => new PictureFilter({ ...ends, note }), meterOf);
       filter.setWatched(given);
       filters.add(filter);
       child.once('exit', () => filters.delete(filter));
@@ -94,12 +109,13 @@ function watchBrowsers(watched, write) {
 }
 
 /** In a run: what to look for is in a file that the agent wrote, and notes go beside it. */
-function watchRun(folder) {
+function watchRun(folder, meterOf) {
   const watched = path.join(folder, 'pictures.json');
   const read = () => (fs.existsSync(watched) ? JSON.parse(fs.readFileSync(watched, 'utf8')) : null);
-  return watchBrowsers(read, (note) => {
+  const write = (note) => {
     fs.appendFileSync(path.join(folder, 'pictures.jsonl'), `${JSON.stringify(note)}\n`);
-  });
+  };
+  return watchBrowsers(read, write, meterOf);
 }
 
 module.exports = { watchBrowsers, watchRun, unsearched };

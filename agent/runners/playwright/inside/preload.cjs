@@ -13,5 +13,8 @@ if (
   process.argv.splice(3, 0, '--trace', 'on');
 }
 
-// Pictures of pages leave without secrets; every process of the suite may start browsers.
-require(__dirname + '/watch-browsers.cjs').watchRun(__dirname);
+// Pictures of pages leave without secrets, and pages are measured; every process of the suite may start browsers.
+const { measureVitals } = require(__dirname + '/vitals.cjs');
+const { meterInto } = require(__dirname + '/page-meter.cjs');
+const meterOf = meterInto(__dirname + '/pages.jsonl', measureVitals);
+require(__dirname + '/watch-browsers.cjs').watchRun(__dirname, meterOf);

@@ -1,6 +1,7 @@
 // Own process: it starts browsers.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import { createRequire } from 'node:module';
 import test from 'node:test';
@@ -27,8 +28,9 @@ const installCommand = [
 
 const manifest = JSON.stringify({ name: 'suite', private: true });
 
-const shop = () =>
-  httpServer((_request, response) => {
+const shop = (seen: (url: string) => void = () => undefined) =>
+  httpServer((request, response) => {
+    seen(request.url ?? '');
     response.setHeader('content-type', 'text/html');
     response.end('<title>shop</title><h1>shop</h1>');
   });
@@ -51,7 +53,8 @@ function namesInZip(file: string): Promise<string[]> {
 }
 
 test('a suite runs with the browser of this machine, and every test is listed', async () => {
-  await using target = await shop();
+  let visits = 0;
+  await using target = await shop(() => (visits += 1));
   await using world = await openSuiteWorld();
   const bundle = await world.bundle({
     'package.json': manifest,
@@ -90,8 +93,16 @@ test('a suite runs with the browser of this machine, and every test is listed', 
   assert.doesNotMatch(seen.errorMessages[0] ?? '', /\u001b/);
 
   const details = playwrightCheckResult.parse(seen.details?.playwrightCheckResult);
-  const { durationMs, installMs, ...numbers } = details.metrics;
+  const { durationMs, installMs, bytes, browserStartMs, ...numbers } = details.metrics;
+  const [page, ...otherPages] = details.pages ?? [];
+  assert.deepEqual(
+    [page?.url, page?.visits, page?.requests, page?.bytes, otherPages],
+    [`${target.url}/`, 4, numbers.requests, bytes, []],
+  );
+  assert.ok((bytes ?? 0) >= 4 * 40 && (browserStartMs ?? 0) > 0);
+  assert.ok(page?.webVitals.TTFB !== undefined && page.webVitals.FCP !== undefined);
   assert.deepEqual(numbers, {
+    requests: visits,
     ...{ total: 5, passed: 2, failed: 1, flaky: 1, skipped: 1, retries: 2, cacheHit: false },
   });
   assert.ok(durationMs > 0 && installMs > 0);
@@ -131,6 +142,74 @@ test('a suite runs with the browser of this machine, and every test is listed', 
     assert.match(log, new RegExp(`^${stage}: done after `, 'm'));
   }
   assert.match(log, /\[test\] +✘/, "the suite's own reporter still prints");
+});
+
+test('pages are measured with their frames, popups and redirects, and the tests see nothing of it', async () => {
+  const asked: string[] = [];
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const { pathname } = new URL(request.url ?? '', 'http://x');
+    asked.push(pathname);
+    if (pathname === '/old') {
+      response.writeHead(302, { location: '/new?visitor=7' }).end();
+      return;
+    }
+    response.setHeader('content-type', pathname === '/large' ? 'text/plain' : 'text/html');
+    if (pathname === '/large') response.end('x'.repeat(50_000));
+    else if (pathname === '/new')
+      response.end(`<p>${'word '.repeat(50)}</p><iframe src="${other.url}/frame"></iframe>`);
+    else response.end('<p>small</p><script>fetch("/large")</script>');
+  };
+  await using other = await httpServer(serve);
+  await using target = await httpServer(serve);
+  const suite = {
+    'package.json': manifest,
+    'playwright.config.ts': `export default { workers: 2, fullyParallel: true };`,
+    'tests/a.spec.ts': `
+      import { test, expect } from '@playwright/test';
+      let loaded = 0;
+      test.beforeEach(({ context }) => {
+        loaded = 0;
+        context.on('requestfinished', (request) => { loaded += request.url().endsWith('/large') ? 1 : 0; });
+      });
+      test('goes', async ({ page }) => {
+        await page.goto('${target.url}/old');
+        const names = await page.evaluate(() => Reflect.ownKeys(window).map(String));
+        expect(names.filter((name) => /monitor|^m[0-9a-f]{24}/.test(name))).toEqual([]);
+        const popup = page.waitForEvent('popup');
+        await page.evaluate((url) => void window.open(url), '${target.url}/small');
+        await popup;
+        await expect.poll(() => loaded).toBe(2);
+      });
+      test('returns', async ({ page }) => {
+        await page.goto('${target.url}/new?visitor=8');
+        await expect.poll(() => loaded).toBe(1);
+      });`,
+  };
+  // With one, pictures are searched on the same way.
+  const secret = { key: 'PASSWORD', value: 'correct-horse-battery', secret: true };
+  await using world = await openSuiteWorld();
+  const bundle = await world.bundle(suite);
+  const context = world.context(bundle, {
+    scripting: { browser: browserOfMachine },
+    environment: [secret],
+  });
+  const seen = await runPlaywright(suiteOf({ browsers: ['chromium'], installCommand }), context);
+  assert.equal(seen.failure, null, context.logged.join('\n'));
+  const { pages = [], metrics } = playwrightCheckResult.parse(seen.details?.playwrightCheckResult);
+  const place = `${target.url}/`;
+  assert.deepEqual(
+    pages.map(({ url, visits, requests }) => [url.replace(place, '/'), visits, requests]).sort(),
+    [
+      // The redirect of the first, and the frame of each with what it loads.
+      ['/new', 2, 7],
+      ['/small', 1, 2],
+    ],
+  );
+  assert.equal(metrics.requests, asked.filter((path) => path !== '/favicon.ico').length);
+  const small = pages.find(({ url }) => url.endsWith('/small'));
+  assert.ok((small?.bytes ?? 0) > 50_000 && (small?.bytes ?? 0) < 60_000, String(small?.bytes));
+  const unmeasured = pages.filter(({ webVitals }) => webVitals.TTFB === undefined);
+  assert.deepEqual(unmeasured, []);
 });
 
 test('a suite whose tests pass in the end passes, and may call itself degraded', async () => {

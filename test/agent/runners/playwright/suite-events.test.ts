@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readRunEvents } from '../../../../agent/runners/scripts/run-events.ts';
 import { readSuiteEvents } from '../../../../agent/runners/playwright/suite-events.ts';
+import { readSuitePages } from '../../../../agent/runners/playwright/suite-pages.ts';
+import { playwrightCheckResult } from '@monitor/shared/contract/check-result.ts';
 import type { Workspace } from '../../../../agent/script-host/script-host.ts';
 import { temporaryFolder } from '../../../support/system.ts';
 
@@ -72,4 +74,45 @@ test('of the events of a script only so many of one type are kept', async () => 
   const events = await readRunEvents(workspace);
   assert.equal(events.length, 10_001);
   assert.deepEqual(events.at(-1), { type: 'end', status: 'passed' });
+});
+
+test('of measured pages the median counts, and lines that nobody can have measured are passed over', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'pages.jsonl');
+  const visit = (url: string, LCP: number) => ({ url, requests: 3, bytes: 100, vitals: { LCP } });
+  const sound = [
+    ...[{ browserStartMs: 100 }, { browserStartMs: 300 }],
+    ...[900, 100, 200].map((ms) =>
+      visit(`https://name:word@shop.example/basket?item=${ms}#top`, ms),
+    ),
+    visit('https://shop.example/', 4_100),
+  ];
+  const hostile = [
+    ...[visit('javascript:alert(1)', 1), visit('https://shop.example/', -1), visit('', 1), null, 7],
+    ...[{ ...visit('https://shop.example/', 1), bytes: 1e300 }, { browserStartMs: '1' }],
+    { ...visit('https://shop.example/', 1), requests: 0.5 },
+    ...Array.from({ length: 200 }, () => '{'.repeat(1_000)),
+  ];
+  const many = Array.from({ length: 200 }, (_, index) => visit(`https://s${index}.example/`, 1));
+  const pagesOf = async (written: readonly unknown[]) => {
+    await writeFile(file, lines(written as object[]));
+    return readSuitePages(await open(file));
+  };
+  const { pages, metrics } = await pagesOf([...hostile, ...sound, ...hostile]);
+  assert.deepEqual(pages, [
+    {
+      ...{ url: 'https://shop.example/basket', visits: 3, requests: 9, bytes: 300 },
+      webVitals: { LCP: { score: 'GOOD', value: 200 } },
+    },
+    {
+      ...{ url: 'https://shop.example/', visits: 1, requests: 3, bytes: 100 },
+      webVitals: { LCP: { score: 'POOR', value: 4_100 } },
+    },
+  ]);
+  assert.deepEqual(metrics, { requests: 12, bytes: 400, browserStartMs: 200 });
+  const most = await pagesOf([...many, ...sound]);
+  assert.deepEqual([most.pages.length, most.pages[0]?.url], [50, 'https://shop.example/basket']);
+  playwrightCheckResult.shape.pages.unwrap().parse(most.pages);
+  assert.deepEqual(await pagesOf([]), { pages: [], metrics: {} });
+  assert.deepEqual(await readSuitePages(null), { pages: [], metrics: {} });
 });
