@@ -3,6 +3,7 @@ import { oneLine, shorten } from '../core/escape.ts';
 import type { KeyHolder } from '../http/authenticate.ts';
 import { databaseFailure } from '../db/failure.ts';
 import { prepareInserts } from '../db/insert-many.ts';
+import { prepareQuery } from '../db/prepared.ts';
 import type { Db, RowOf } from '../db/tables.ts';
 import { changesOf } from './decide/changes.ts';
 import type { Services } from '../core/services.ts';
@@ -30,6 +31,16 @@ export interface AuditRecord {
   after?: Readonly<Record<string, unknown>> | null;
 }
 
+const apiKey = prepareQuery<
+  { id: string },
+  Pick<RowOf<'api_keys'>, 'name' | 'revoked_at' | 'expires_at'>
+>((db, argument) =>
+  db
+    .selectFrom('api_keys')
+    .select(['name', 'revoked_at', 'expires_at'])
+    .where('id', '=', argument('id')),
+);
+
 /** Their name at this time: they may be renamed or deleted later. */
 export async function nameOfActor(db: Db, actor: AuditActor, now: number): Promise<string> {
   switch (actor.kind) {
@@ -43,11 +54,7 @@ export async function nameOfActor(db: Db, actor: AuditActor, now: number): Promi
       return row === undefined ? 'a person who was removed' : `${row.name} <${row.email}>`;
     }
     case 'API_KEY': {
-      const row = await db
-        .selectFrom('api_keys')
-        .select(['name', 'revoked_at', 'expires_at'])
-        .where('id', '=', actor.id)
-        .executeTakeFirst();
+      const [row] = await apiKey.run(db, { id: actor.id });
       if (row === undefined) return 'a key that was deleted';
       if (row.revoked_at !== null) return `${row.name} (revoked)`;
       return (row.expires_at ?? Infinity) <= now ? `${row.name} (expired)` : row.name;

@@ -14,6 +14,7 @@ import {
 import { fromFlag, fromJson, stampsOf, toFlag } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
 import { containsIgnoringCase, eachOf, jsonValue } from '../db/expressions.ts';
+import { prepareQuery } from '../db/prepared.ts';
 import { readPage, type Page, type PageRequest } from '../db/page.ts';
 import type { Db, RowOf } from '../db/tables.ts';
 import {
@@ -223,12 +224,17 @@ export function runsOnAgents(type: string): boolean {
   return findAgentType(type) !== undefined;
 }
 
+const checkById = prepareQuery<{ accountId: string; id: string }, CheckRow>((db, argument) =>
+  ownRows(db, 'checks', argument('accountId')).where('id', '=', argument('id')),
+);
+
 export async function findCheck(
   db: Db,
   accountId: string,
   id: string,
 ): Promise<CheckRow | undefined> {
-  return ownRows(db, 'checks', accountId).where('id', '=', id).executeTakeFirst();
+  const [row] = await checkById.run(db, { accountId, id });
+  return row;
 }
 
 /** The checks of a group, in its order. */

@@ -3,11 +3,11 @@
  * costs as much for twenty writes as for one. Each write is a savepoint, so a failing write undoes
  * only itself. A write resolves after the commit. On PostgreSQL each write is a transaction.
  */
-import type { ControlledTransaction } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { engineOf } from './engine.ts';
 import { type AfterCommit, type Commits, runAll } from './after-commit.ts';
-import type { Database, Db } from './tables.ts';
+import type { Db } from './tables.ts';
 import { inTransaction } from './unit.ts';
 
 interface Waiting {
@@ -19,13 +19,17 @@ interface Waiting {
 /** Called for each commit with its duration, the number of its writes, and whether it is durable. */
 type OnCommit = (commit: { tookMs: number; writes: number; isDurable: boolean }) => void;
 
+/** Built once: there is one of each for every write. */
+const [savepoint, release, rollback] = [
+  CompiledQuery.raw('savepoint unit'),
+  CompiledQuery.raw('release unit'),
+  CompiledQuery.raw('rollback to unit'),
+];
+
 /** Rolls back one write. When a full disk has rolled back the whole transaction, it throws that error. */
-async function undo(
-  unit: ControlledTransaction<Database, ['unit']>,
-  error: unknown,
-): Promise<void> {
+async function undo(transaction: Db, error: unknown): Promise<void> {
   try {
-    await unit.rollbackToSavepoint('unit').execute();
+    await transaction.executeQuery(rollback);
   } catch {
     throw error;
   }
@@ -90,15 +94,15 @@ export class CommitQueue implements Commits {
       const transaction = await this.#db.startTransaction().execute();
       try {
         for (const { work, resolve, reject } of batch) {
-          const unit = await transaction.savepoint('unit').execute();
+          await transaction.executeQuery(savepoint);
           try {
-            const value = await work(unit);
-            await unit.releaseSavepoint('unit').execute();
+            const value = await work(transaction);
+            await transaction.executeQuery(release);
             settle.push(() => {
               resolve(value);
             });
           } catch (error) {
-            await undo(unit, error);
+            await undo(transaction, error);
             settle.push(() => {
               reject(error);
             });

@@ -3,7 +3,8 @@ import type { ResourceType } from '@monitor/shared/contract/compatibility/projec
 import { type Fields, isFields } from '@monitor/shared/fields.ts';
 import type { Services } from '../core/services.ts';
 import { fromFlag } from '../db/columns.ts';
-import { eachOf } from '../db/expressions.ts';
+import { eachTextIn } from '../db/expressions.ts';
+import { prepareQuery } from '../db/prepared.ts';
 import type { Db } from '../db/tables.ts';
 import { withoutType } from '../http/audited-calls.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
@@ -14,15 +15,13 @@ interface Binding {
   binding: { logicalId: string; pending: boolean };
 }
 
-/** The owners of resources of a type, by the ids of these. */
-export async function ownersOf(
-  db: Db,
-  accountId: string,
-  type: ResourceType,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, Binding>> {
-  if (ids.length === 0) return new Map();
-  const rows = await db
+const owners = prepareQuery<
+  { accountId: string; type: ResourceType; ids: string },
+  Record<'id' | 'logical_id' | 'name' | 'physical_id' | 'own_name', string> & {
+    is_uncommitted: number;
+  }
+>((db, argument) =>
+  db
     .selectFrom('project_resources')
     .innerJoin('projects', 'projects.id', 'project_resources.project_id')
     .select([
@@ -32,10 +31,20 @@ export async function ownersOf(
       'project_resources.physical_id',
     ])
     .select(['project_resources.logical_id as own_name', 'project_resources.is_uncommitted'])
-    .where('project_resources.account_id', '=', accountId)
-    .where('project_resources.type', '=', type)
-    .where('project_resources.physical_id', 'in', eachOf(ids))
-    .execute();
+    .where('project_resources.account_id', '=', argument('accountId'))
+    .where('project_resources.type', '=', argument('type'))
+    .where('project_resources.physical_id', 'in', eachTextIn(argument('ids'))),
+);
+
+/** The owners of resources of a type, by the ids of these. */
+export async function ownersOf(
+  db: Db,
+  accountId: string,
+  type: ResourceType,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Binding>> {
+  if (ids.length === 0) return new Map();
+  const rows = await owners.run(db, { accountId, type, ids: JSON.stringify(ids) });
   return new Map(
     rows.map((row) => [
       row.physical_id,
@@ -64,10 +73,11 @@ const shown = /^\/v\d+\/(?:check-groups\/\{\w+\}\/)?([a-z-]+)(?:\/\{\w+\})?$/;
  * checks says it in the older form as well.
  */
 export function withBindings({ db }: Pick<Services, 'db'>, route: BoundRoute): BoundRoute {
-  const { authentication, method, path } = route.route;
+  const { authentication, method, path, status } = route.route;
   const type = types.get(shown.exec(withoutType(path))?.[1] ?? '');
   if (type === undefined || authentication !== 'apiKey' || method === 'DELETE') return route;
   const isFlat = type === 'check' && path.startsWith('/v1/');
+  const isCreation = method === 'POST' && status === 201;
   return {
     ...route,
     async handle(input, call) {
@@ -76,9 +86,10 @@ export function withBindings({ db }: Pick<Services, 'db'>, route: BoundRoute): B
       const page = isFields(answer) && Array.isArray(answer['entries']) ? answer : null;
       const entries = (page?.['entries'] ?? [answer].flat()) as Fields[];
       const ids = entries.map(({ id }) => String(id));
-      const owners = await ownersOf(db, accountId, type, ids);
+      // What was made a moment ago has no owner yet.
+      const owned = isCreation ? new Map() : await ownersOf(db, accountId, type, ids);
       const bound = entries.map((entry) => {
-        const owner = owners.get(String(entry['id'])) ?? null;
+        const owner = owned.get(String(entry['id'])) ?? null;
         const projectBindings = { owner, references: [] };
         if (!isFlat) return { ...entry, projectBindings };
         const { project = null, binding = null } = owner ?? {};
