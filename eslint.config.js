@@ -96,7 +96,7 @@ export default [
   {
     files: [
       'agent/guard-process.ts',
-      'control-plane/core/config.ts',
+      'control-plane/core/environment.ts',
       'proof/**',
       'simulation/**',
       'scripts/**',

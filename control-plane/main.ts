@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { registerNamed, withVersionCommand } from '@monitor/shared/named-commands.ts';
 import { makeFilesPrivate, refuseDebugger } from '@monitor/shared/private-files.ts';
+import { processEnvironment } from './core/environment.ts';
 import { exitCodes } from './errors/exit-codes.ts';
 import { describeFailure, OperatorError } from './errors/operator-error.ts';
 import { commands, newProgram } from './app/program.ts';
@@ -30,8 +31,6 @@ try {
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   } else {
     process.stderr.write(`${describeFailure(error)}\n`);
-    // Loaded late: reading all settings takes longer than the help does.
-    const { processEnvironment } = await import('./core/config.ts');
     if (processEnvironment['LOG_LEVEL'] === 'debug') process.stderr.write(`${inspect(error)}\n`);
     process.exitCode = error instanceof OperatorError ? error.exitCode : exitCodes.failed;
   }

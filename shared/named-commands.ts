@@ -5,7 +5,8 @@ export interface NamedCommand<Program> {
   /** True by default. */
   readonly hasOptions?: boolean;
   readonly summary: string;
-  readonly load: () => Promise<(program: Program) => unknown>;
+  /** `given` are the words of the command line; without them everything may be asked for. */
+  readonly load: (given?: readonly string[]) => Promise<(program: Program) => unknown>;
 }
 
 /** The parts of a commander program that the overview needs. */
@@ -27,7 +28,7 @@ export async function registerNamed<Program extends Outlined>(
   const name = given.find((each) => each !== 'help' && each !== '--') ?? '';
   const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (named !== undefined) {
-    (await named.load())(program);
+    (await named.load(given))(program);
     return;
   }
   for (const [each, { takes = '', hasOptions = true, summary }] of Object.entries(commands)) {

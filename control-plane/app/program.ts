@@ -28,7 +28,15 @@ export const commands: Readonly<
 > = {
   serve: {
     summary: 'serve the API until SIGTERM or SIGINT',
-    load: async () => (await import('./commands/serve.ts')).registerServe,
+    async load(given = ['--help']) {
+      const { registerServe } = await import('./commands/serve.ts');
+      // They take longer to load than all else that comes before the new start.
+      const isHelp = given.some((word) => ['help', '-h', '--help'].includes(word));
+      const settings = isHelp ? (await import('../core/config.ts')).describeSettings() : [];
+      return (program) => {
+        registerServe(program, settings);
+      };
+    },
   },
   migrate: {
     summary: 'migrate the database to the newest schema; `serve` does this at startup',

@@ -1,4 +1,4 @@
-/** Settings of the control plane. The environment is read here only, and once. */
+/** Settings of the control plane. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { fieldIssues } from '@monitor/shared/field-issues.ts';
@@ -582,6 +582,3 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     `the configuration cannot be used; correct these environment variables:\n${problems.join('\n')}`,
   );
 }
-
-/** The environment of this process. */
-export const processEnvironment: Readonly<Record<string, string | undefined>> = process.env;

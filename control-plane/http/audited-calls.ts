@@ -56,24 +56,32 @@ function withoutSecrets(answer: unknown): Fields | null {
   return kept.length === 0 ? null : (Object.fromEntries(kept) as Fields);
 }
 
+/** What reads the entries of the API, by path. */
+function readersAmong(routes: readonly Reader[]) {
+  const readers = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 4096 });
+  for (const reader of routes) {
+    const { method, path, authentication, response, contentType } = reader.route;
+    const isReader = method === 'GET' && authentication === 'apiKey' && contentType === undefined;
+    if (!isReader || response === undefined || reader.route.hasEffects === true) continue;
+    readers.on('GET', path.replace(/\{(\w+)\}/g, ':$1'), () => undefined, reader);
+  }
+  return readers;
+}
+
 export class AuditedCalls {
-  readonly #readers = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 4096 });
+  readonly #routes: readonly Reader[];
   readonly #parse: (answer: unknown) => unknown;
   readonly #write: Audit;
+  #readers: ReturnType<typeof readersAmong> | undefined;
 
   /** `parse` gives the value of an answer, which may be a text already. */
   constructor(
     routes: readonly Reader[],
     { write, parse }: { write: Audit; parse: (answer: unknown) => unknown },
   ) {
+    this.#routes = routes;
     this.#write = write;
     this.#parse = parse;
-    for (const reader of routes) {
-      const { method, path, authentication, response, contentType } = reader.route;
-      const isReader = method === 'GET' && authentication === 'apiKey' && contentType === undefined;
-      if (!isReader || response === undefined || reader.route.hasEffects === true) continue;
-      this.#readers.on('GET', path.replace(/\{(\w+)\}/g, ':$1'), () => undefined, reader);
-    }
   }
 
   /** True for what changes something. */
@@ -154,6 +162,8 @@ export class AuditedCalls {
   }
 
   async #ask(path: string, principal: ApiPrincipal, receivedAt: number): Promise<unknown> {
+    // Made at the first change: no start waits for it.
+    this.#readers ??= readersAmong(this.#routes);
     for (const versioned of [
       path,
       path.replace(/^\/v\d+/, '/v1'),

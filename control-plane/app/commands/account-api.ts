@@ -15,7 +15,8 @@ import {
   type SignatureState,
   type WorkSignature,
 } from '@monitor/shared/contract/work-signature.ts';
-import { processEnvironment, readConfig, secretSettings } from '../../core/config.ts';
+import { readConfig, secretSettings } from '../../core/config.ts';
+import { processEnvironment } from '../../core/environment.ts';
 import { describeFailure, OperatorError, usageError } from '../../errors/operator-error.ts';
 
 const keyName = 'CONTROL_PLANE_API_KEY';

@@ -3,7 +3,8 @@ import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { copyBundles } from '../../checks/index.ts';
-import { processEnvironment, readConfig, type Config } from '../../core/config.ts';
+import { readConfig, type Config } from '../../core/config.ts';
+import { processEnvironment } from '../../core/environment.ts';
 import { reencryptFacts } from '../../core/encrypted-facts.ts';
 import { openMovingCipher, SecretCipher } from '../../core/secret-cipher.ts';
 import {

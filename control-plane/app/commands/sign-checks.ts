@@ -9,7 +9,7 @@ import type {
 import { signatureNamespace, type WorkSignature } from '@monitor/shared/contract/work-signature.ts';
 import { signedPartOf } from '@monitor/shared/signed-work/signed-part.ts';
 import { readSshSignature, SshProblem } from '@monitor/shared/signed-work/ssh-signature.ts';
-import { processEnvironment } from '../../core/config.ts';
+import { processEnvironment } from '../../core/environment.ts';
 import { ApiError } from '../../errors/api-error.ts';
 import { describeFailure, OperatorError } from '../../errors/operator-error.ts';
 import { type CheckToSign, workToSign } from '../../projects/index.ts';
