@@ -22,6 +22,7 @@ import * as shadow from './migrations/0062-shadow.ts';
 import * as serviceIncidents from './migrations/0063-service-incidents.ts';
 import * as projectCommits from './migrations/0064-project-commits.ts';
 import * as shadowRetries from './migrations/0065-shadow-retries.ts';
+import * as countedChecks from './migrations/0068-counted-checks.ts';
 import type { Db } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -56,6 +57,7 @@ const migrations = {
   '0063-service-incidents': serviceIncidents,
   '0064-project-commits': projectCommits,
   '0065-shadow-retries': shadowRetries,
+  '0068-counted-checks': countedChecks,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { sql } from 'kysely';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { checkWarnings } from '../../../control-plane/checks/check-warnings.ts';
 import { presentCheck, presentChecks } from '../../../control-plane/checks/effective-check.ts';
@@ -42,4 +43,17 @@ test('making a check and listing a hundred cost few statements', async (context)
   context.diagnostic(`statements per check made: ${made.count / 100}`);
   context.diagnostic(`statements per list of 100 checks: ${listed.count}`);
   assert.ok(listed.count <= 10, `${listed.count} statements`);
+});
+
+test('how many checks a list has is counted without reading them', async () => {
+  await using cp = await startTestControlPlane();
+  const { db } = cp.controlPlane.services;
+  if (engineOf(db) === 'postgres') return;
+  const [{ detail } = { detail: '' }] = await db
+    .selectFrom('checks')
+    .select(({ fn }) => fn.countAll().as('total'))
+    .where('account_id', '=', cp.accountId)
+    .where('is_trial', '=', 0)
+    .explain<{ detail: string }>(undefined, sql`query plan`);
+  assert.match(detail, /COVERING INDEX checks_by_age/);
 });
