@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
+import { cachedImages } from './browsers/cached-images.ts';
 import { createBrowserPool } from './browsers/browser-pool.ts';
 import { findBrowser, type FoundBrowser } from './browsers/find-browser.ts';
 import { createScriptSessions } from './browsers/script-sessions.ts';
@@ -78,6 +79,8 @@ export interface ScriptingParts {
   /** Runs no code where it would see it all the same. */
   mustHide?: boolean;
   downloadCodeBundle: Scripting['downloadCodeBundle'];
+  /** How images are fetched; absent where there are none, as for a single run. */
+  downloadBaseline?: Scripting['baselineImage'];
   /** How npm reaches a registry; absent where no runtime is to be fetched, as for a single run. */
   environment?: Readonly<Record<string, string | undefined>>;
   /** A command that makes a single run has no metrics. */
@@ -139,7 +142,8 @@ function runtimesFor(
 
 /** Prepares this machine for running code. Throws an AgentError when it cannot be prepared. */
 export async function openScripting(parts: ScriptingParts): Promise<OpenScripting> {
-  const { config, logger, clock, hidden, mustHide = false, downloadCodeBundle, metrics } = parts;
+  const { config, logger, clock, hidden, mustHide = false, metrics } = parts;
+  const { downloadCodeBundle, downloadBaseline = () => Promise.resolve(null) } = parts;
   const limits = {
     memoryBytes: config.SCRIPT_MEMORY_MB * megabyte,
     diskBytes: config.SCRIPT_DISK_MB * megabyte,
@@ -219,6 +223,7 @@ export async function openScripting(parts: ScriptingParts): Promise<OpenScriptin
       gateway,
       model: modelOf(config, toModel),
       downloadCodeBundle,
+      baselineImage: cachedImages(join(config.AGENT_DATA_DIR, 'baselines'), downloadBaseline),
       cacheFolder,
       cacheMaxBytes: config.DEPENDENCY_CACHE_MAX_MB * megabyte,
       isWorkSigned: config.SIGNED_WORK_POLICY_FILE !== undefined,

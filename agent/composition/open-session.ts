@@ -49,6 +49,8 @@ async function openCode(
       ...(parts.environment !== undefined && { environment: parts.environment }),
       downloadCodeBundle: (checkId, file, signal) =>
         client.downloadCodeBundle(checkId, file, signal),
+      downloadBaseline: (checkId, digest, signal) =>
+        client.downloadBaseline(checkId, digest, signal),
     }),
   );
 }

@@ -286,6 +286,9 @@ function fillPath(path: string, params: Readonly<Record<string, string>>): strin
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 }
 
+/** Of an image that was deployed; approved ones are smaller. */
+const maxImageBytes = 33_554_432;
+
 /** Passes chunks on; throws beyond the limit. */
 function limitedTo(maxBytes: number) {
   return async function* (chunks: AsyncIterable<Buffer>) {
@@ -580,6 +583,41 @@ export class ControlPlaneClient {
       throw new AgentError(
         'CODE_BUNDLE_UNAVAILABLE',
         `the code bundle of check ${checkId} cannot be downloaded (${reason}); the next run tries again`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** An image that screenshots of a check are compared with; null where the control plane has it no more. */
+  async downloadBaseline(
+    checkId: string,
+    digest: string,
+    signal: AbortSignal,
+  ): Promise<Buffer | null> {
+    const { baseUrl } = this.#options;
+    const route = agentCodeBundleRoutes.downloadBaseline;
+    const url = baseUrl + fillPath(route.path, { checkId, digest });
+    try {
+      const exchange = { method: route.method, url, headers: {}, body: null };
+      return await this.#exchange(
+        { ...exchange, signal, timeouts: this.#ofFiles },
+        async (answer, watched) => {
+          const chunks = watched(answer.body);
+          if (answer.statusCode !== route.status) {
+            const text = await textOf(chunks);
+            if (answer.statusCode === 404) return null;
+            throw failureOf(answer.statusCode, url, text, answer.headers);
+          }
+          const all: Buffer[] = [];
+          for await (const chunk of limitedTo(maxImageBytes)(chunks)) all.push(chunk);
+          return Buffer.concat(all);
+        },
+      );
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new AgentError(
+        'CODE_BUNDLE_UNAVAILABLE',
+        `an image that check ${checkId} compares with cannot be downloaded (${reason}); the next run tries again`,
         { cause: error },
       );
     }

@@ -11,6 +11,7 @@ import type {
 } from '@monitor/shared/contract/checks/check-type.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type {
+  AssignedBaseline,
   AssignedCertificate,
   EnvironmentEntry,
   LearnedScript,
@@ -117,6 +118,8 @@ export interface Scripting {
    * control plane when it has none, CODE_BUNDLE_UNAVAILABLE when it could not be asked.
    */
   downloadCodeBundle(checkId: string, file: string, signal: AbortSignal): Promise<void>;
+  /** An image that screenshots are compared with; null where there is none any more. Throws CODE_BUNDLE_UNAVAILABLE. */
+  baselineImage(checkId: string, digest: string, signal: AbortSignal): Promise<Buffer | null>;
   /** Holds what installations of suites can share; null when switched off. */
   readonly cacheFolder: string | null;
   readonly cacheMaxBytes: number;
@@ -155,6 +158,10 @@ export interface RunnerContext {
   /** Proxy of the location, or null. */
   readonly proxyUrl: string | null;
   readonly learnedScript: LearnedScript | null;
+  /** What people approved for screenshots of the check in this location. */
+  readonly baselines?: readonly AssignedBaseline[];
+  /** Snapshots are made anew, for a client that stores them. */
+  readonly updatesSnapshots?: boolean;
   /** Registers a value that was learned in the run and must not leave the agent. */
   addSecret(value: string): void;
   /**
@@ -166,6 +173,12 @@ export interface RunnerContext {
   /** Throws SCRIPTING_UNAVAILABLE where this agent cannot run code. */
   scripting(): Scripting;
 }
+
+/** Fetches images that the screenshots of a run are compared with. */
+export const imagesOf =
+  ({ run, signal, scripting }: RunnerContext) =>
+  (digest: string): Promise<Buffer | null> =>
+    scripting().baselineImage(run.checkId, digest, signal);
 
 /** Observes one attempt. Declared as a method, so that a list can hold runners of every request. */
 export type Runner<Request extends JudgedRequest = JudgedRequest> = {

@@ -72,6 +72,8 @@ export interface Attempt {
   onRepeat?: () => void;
   /** Takes what the run prints while it runs, without secrets; absent when nobody watches it. */
   onPrinted?: (line: string) => void;
+  /** Snapshots are made anew, for a client that stores them. */
+  updatesSnapshots?: boolean;
   /** Encrypts its files; absent where nothing is encrypted. */
   encrypter?: ResultEncrypter | null;
 }
@@ -372,7 +374,7 @@ function scrubberOf(
 
 /** What a runner may use of this run. */
 function contextOf(
-  { check, run, onPrinted }: Attempt,
+  { check, run, onPrinted, updatesSnapshots = false }: Attempt,
   { clock, network, scripting, scriptingProblem }: AttemptTools,
   {
     scrubber,
@@ -396,6 +398,8 @@ function contextOf(
     clientCertificates: check.clientCertificates,
     proxyUrl: check.proxyUrl,
     learnedScript: check.learnedScript,
+    baselines: check.baselines ?? [],
+    updatesSnapshots,
     ...(onPrinted === undefined ? {} : { printed: print }),
     log(msg, level = 'INFO', section = 'request') {
       print(msg);

@@ -402,6 +402,7 @@ export class Executor {
           ? startedAt + repeatJobMs
           : (attempt === 1 ? scheduledFor : startedAt) + Math.min(intervalMs, maxQueueMs),
       environmentUrl: run.environmentUrl,
+      ...(run.updatesSnapshots === true && { updatesSnapshots: true }),
       run: {
         accountId: check.accountId,
         checkId: check.id,

@@ -21,6 +21,7 @@ export const run = z.object({
   source: z.string().nullable().default(null),
   environmentUrl: z.string().nullable().default(null),
   streamsLogs: z.boolean().exactOptional(),
+  updatesSnapshots: z.boolean().exactOptional(),
 });
 export type Run = z.output<typeof run>;
 
@@ -65,6 +66,7 @@ export function runOfJob(job: Job, location: string, epoch: number): Run {
     ...{ check, runId, slotLocation, runLocation: location, scheduledFor, jobId, attempt },
     ...{ sequenceStartedAt, epoch, source, environmentUrl },
     ...(job.streamsLogs === true ? { streamsLogs: true } : {}),
+    ...(job.updatesSnapshots === true ? { updatesSnapshots: true } : {}),
   };
 }
 

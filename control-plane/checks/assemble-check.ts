@@ -29,6 +29,7 @@ import { groupFieldsOf, type GroupRow } from './check-groups/store.ts';
 import { toAssigned, type CheckFields, type CheckRow } from './store.ts';
 import type { Services } from '../core/services.ts';
 import { effectiveFields, groupAmong, groupsOf } from './effective-check.ts';
+import { baselinesOf } from './baselines.ts';
 import { learnedScriptsOf } from './learned-scripts.ts';
 
 /** The settings that checks inherit from an account, read once for many checks. */
@@ -37,6 +38,7 @@ interface Inheritance extends AccountWork {
   groups: ReadonlyMap<number, GroupRow>;
   certificates: RowOf<'client_certificates'>[];
   learned: ReadonlyMap<string, LearnedScript>;
+  baselines: Awaited<ReturnType<typeof baselinesOf>>;
 }
 
 /** Variables of the account; secret ones are still encrypted. */
@@ -77,6 +79,7 @@ async function inheritanceOf(
       .orderBy('created_at', 'desc')
       .orderBy('id')
       .execute(),
+    baselines: await baselinesOf(db, { accountId, location }, rows),
     learned: await learnedScriptsOf(
       db,
       { accountId, location },
@@ -142,6 +145,7 @@ export async function checkAssembly(
   return (row, scheduleFrom, proxyUrl) => {
     const type: CheckTypeDefinition = checkTypes[row.type as CheckType];
     const group = groupAmong(row, inheritance.groups);
+    const baselines = inheritance.baselines[row.id];
     const fields = effectiveFields(row, group);
     return {
       ...toAssigned(
@@ -158,6 +162,7 @@ export async function checkAssembly(
       clientCertificates: certificatesFor(type, fields),
       detectSecrets: inheritance.detectSecrets,
       learnedScript: inheritance.learned.get(row.id) ?? null,
+      ...(baselines === undefined ? {} : { baselines }),
       pauses: [],
     };
   };

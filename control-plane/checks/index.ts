@@ -1,5 +1,13 @@
 /** What other modules may use. */
 export { dropSubscription, dropSubscriptionsOf, writeSubscription } from './alert-subscriptions.ts';
+export {
+  type BaselineRow,
+  deleteBaseline,
+  digestOfImage,
+  listBaselines,
+  saveBaselines,
+  type ApprovedImage,
+} from './baselines.ts';
 export { accountVariables, checkAssembly } from './assemble-check.ts';
 export {
   type ChangedCheck,

@@ -30,6 +30,7 @@ import {
   writeSubscriptions,
   type Subscription,
 } from './alert-subscriptions.ts';
+import { copyBaselines } from './baselines.ts';
 import { publishCheck } from './check-consumer.ts';
 import { checkReferences, requireClientCertificate } from './check-references.ts';
 import { lockChecks } from './lock-checks.ts';
@@ -176,6 +177,7 @@ export async function createCheck(
     const asked = fields['alertChannelSubscriptions'] as Subscription[];
     await checkChannels(db, accountId, asked);
     await insertCheck.run(db, row);
+    if (trial?.of !== undefined) await copyBaselines(services, db, trial.of, row.id);
     if (asked.length === 0 && autoAssignAlerts) await subscribeToAll(db, accountId, row.id);
     else await writeSubscriptions(db, accountId, { checkId: row.id }, asked, true);
     const effective = effectiveFields(row, group);

@@ -82,6 +82,21 @@ declare module '../db/tables.ts' {
       /** In the artifact store; null while an older build's file has not been moved there. */
       object_key: string | null;
     };
+    baselines: {
+      id: string;
+      account_id: string;
+      check_id: string;
+      location: string;
+      platform: string;
+      project: string;
+      path: string;
+      /** Of a file among the code bundles. */
+      image_path: string;
+      size_bytes: number;
+      /** Of the image that was deployed when this one was approved; null without one. */
+      deployed_digest: string | null;
+      approved_at: number;
+    };
     learned_scripts: {
       check_id: string;
       /** Location where the script was learned; agents of other locations do not get it. */

@@ -8,6 +8,9 @@ import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { CallContext } from '../http/call-context.ts';
 import { asStream } from '../http/answer.ts';
 import type { Handlers } from '../http/handlers.ts';
+import type { Services } from '../core/services.ts';
+import { openFileOfResult } from '../results/index.ts';
+import { nameOfSnapshot } from './test-sessions/snapshots.ts';
 
 type Stored = z.input<typeof clientStorageRoutes.peekCodeBundle.response>;
 
@@ -21,6 +24,7 @@ function toWire(row: CodeBundleRow): Stored {
 }
 
 export function clientStorageHandlers(
+  services: Pick<Services, 'artifacts' | 'db'>,
   store: CodeBundleStore,
 ): Handlers<typeof clientStorageRoutes> {
   const receive = (
@@ -43,7 +47,15 @@ export function clientStorageHandlers(
     uploadFile: async (_input, call) => ({ key: (await receive(call, 'file')).path }),
 
     downloadFile: async ({ body: { key } }, { principal }) => {
-      const file = await store.open(principal.accountId, key);
+      const { accountId } = principal;
+      const ofResult = nameOfSnapshot(key);
+      if (ofResult !== null) {
+        const { resultId, name } = ofResult;
+        const stream = await openFileOfResult(services, accountId, resultId, name);
+        if (stream === null) throw notFound('file', key);
+        return asStream(stream, {});
+      }
+      const file = await store.open(accountId, key);
       if (file === undefined) throw notFound('file', key);
       return asStream(file.stream, { 'Content-Length': file.row.size_bytes });
     },

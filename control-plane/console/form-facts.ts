@@ -328,6 +328,7 @@ const checks = Object.fromEntries(
           'scriptPath',
           'cacheHash',
           'playwrightConfig',
+          'snapshots',
           'signature',
           ...(runtime === 'never' ? ['runtimeId'] : []),
           ...(isRetried ? [] : ['retryStrategy']),

@@ -60,7 +60,7 @@ const advancedOfCheck: readonly Section[] = [
   section(
     'Scripts and variables',
     `environmentVariables setupSnippetId localSetupScript tearDownSnippetId localTearDownScript
-    dependencies runtimeId sslCheckDomain agentRuntime`,
+    dependencies runtimeId sslCheckDomain agentRuntime screenshotMasks`,
   ),
   section('Tags and description', 'tags groupId groupOrder description'),
 ];

@@ -1,8 +1,11 @@
 /** What other modules may use. */
 export { agentArtifactHandlers, artifactHandlers } from './artifacts/handlers.ts';
+export { openFileOfResult } from './artifacts/open-file.ts';
+export { listArtifacts } from './artifacts/store.ts';
 export { ArtifactLinks } from './artifacts/links.ts';
 export { openArtifactStore } from './artifacts/open-artifact-store.ts';
 export { resolveReferences } from './artifacts/resolve-references.ts';
+export { baselineHandlers } from './baselines/handlers.ts';
 export { checkOverviewHandlers } from './check-overview/handlers.ts';
 export { recentRunsOf, statesOfChecks } from './check-overview/store.ts';
 export { checkResultHandlers } from './check-results/handlers.ts';

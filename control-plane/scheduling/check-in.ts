@@ -67,6 +67,7 @@ async function toJobs(
         leaseUntil,
         environmentUrl: row.environment_url,
         ...(fromFlag(row.streams_logs) ? { streamsLogs: true } : {}),
+        ...(fromFlag(row.updates_snapshots) ? { updatesSnapshots: true } : {}),
       },
     ];
   });

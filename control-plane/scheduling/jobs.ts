@@ -27,6 +27,8 @@ export interface NewJob {
   environmentUrl?: string | null;
   /** The agent sends what its script prints while it runs. */
   streamsLogs?: boolean;
+  /** Its snapshots are made anew. */
+  updatesSnapshots?: boolean;
   /** When the job expires without an agent. */
   expiresAt?: number;
   /** Set when the job continues a run; otherwise a new run begins. */
@@ -44,6 +46,7 @@ const insertJobs = prepareInserts('jobs', [
   ...(['id', 'account_id', 'check_id', 'location', 'run_id', 'source', 'slot_location'] as const),
   ...(['scheduled_for', 'attempt', 'sequence_started_at', 'not_before', 'expires_at'] as const),
   ...(['agent_id', 'lease_until', 'created_at', 'environment_url', 'streams_logs'] as const),
+  'updates_snapshots',
 ]);
 
 /**
@@ -77,6 +80,7 @@ export async function createJobs(
       created_at: now,
       environment_url: job.environmentUrl ?? null,
       streams_logs: toFlag(job.streamsLogs ?? false),
+      updates_snapshots: toFlag(job.updatesSnapshots ?? false),
     };
   });
   await insertJobs.run(db, rows);

@@ -113,6 +113,8 @@ declare module '../db/tables.ts' {
       environment_url: Generated<string | null>;
       /** What its script prints is sent while it runs. */
       streams_logs: Generated<number>;
+      /** It makes its snapshots anew, for a client that stores them. */
+      updates_snapshots: Generated<number>;
       cancel_requested_at: Generated<number | null>;
     };
     /**

@@ -88,6 +88,8 @@ export interface StartOptions {
   environmentUrl?: string;
   /** What scripts print is sent while they run. */
   streamsLogs?: boolean;
+  /** Snapshots are made anew. */
+  updatesSnapshots?: boolean;
 }
 
 export interface StartedSession {
@@ -103,7 +105,13 @@ export async function startSessionsIn(
   services: Services,
   db: Db,
   rows: readonly CheckRow[],
-  { source, location: wanted, environmentUrl, streamsLogs = false }: StartOptions,
+  {
+    source,
+    location: wanted,
+    environmentUrl,
+    streamsLogs = false,
+    updatesSnapshots = false,
+  }: StartOptions,
 ): Promise<{ started: StartedSession[]; places: Place[] }> {
   const { clock, newId, newRunId } = services;
   const places: Place[] = [];
@@ -159,7 +167,7 @@ export async function startSessionsIn(
           runId,
           expiresAt: session.deadline,
           environmentUrl: environmentUrl ?? null,
-          streamsLogs,
+          ...{ streamsLogs, updatesSnapshots },
         },
       ]);
       places.push({ accountId: row.account_id, location });

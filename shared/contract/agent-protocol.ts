@@ -4,6 +4,7 @@
  * compatible. Instants are integer milliseconds since the epoch.
  */
 import { z } from 'zod';
+import { maxBaselinesOfCheck, sha256Hex, snapshotPath } from './baseline.ts';
 import { retryStrategy } from './check.ts';
 import { controlPlaneWatch, peerAddress } from './control-plane-watch.ts';
 import { submittedEncryptedResult, resultPublicKey } from './encrypted-result.ts';
@@ -70,6 +71,15 @@ export const learnedScript = z.object({
 });
 export type LearnedScript = z.output<typeof learnedScript>;
 
+/** An approved image, which is laid over what was deployed, unless that is another file by now. */
+const assignedBaseline = z.object({
+  path: snapshotPath,
+  platform: z.string().max(40),
+  digest: sha256Hex,
+  deployedDigest: sha256Hex.nullable(),
+});
+export type AssignedBaseline = z.output<typeof assignedBaseline>;
+
 /** Maintenance: slots of a check in `[from, to)` are not run. */
 const pause = z.object({ from: instant, to: instant });
 export type Pause = z.output<typeof pause>;
@@ -121,6 +131,8 @@ export const assignedCheck = z.object({
   /** Values that look like secrets are removed, even if nobody declared them. */
   detectSecrets: z.boolean().default(true),
   learnedScript: learnedScript.nullable().default(null),
+  /** What people approved in this location. */
+  baselines: z.array(assignedBaseline).max(maxBaselinesOfCheck).exactOptional(),
   /**
    * Pauses of the coming days, in order and without overlaps; updated before they run out. Jobs
    * ignore them.
@@ -152,6 +164,8 @@ export const job = z.object({
   environmentUrl: z.string().nullable().default(null),
   /** The agent sends what the script prints while it runs; older agents do not. */
   streamsLogs: z.boolean().exactOptional(),
+  /** The run makes its snapshots anew, for a client that stores them. */
+  updatesSnapshots: z.boolean().exactOptional(),
 });
 export type Job = z.output<typeof job>;
 
@@ -562,6 +576,17 @@ export const agentCodeBundleRoutes = defineRoutes(tag, {
       authentication: 'locationKey',
       params: z.object({ checkId: pathId }),
       responseStream: 'application/gzip',
+      errors: [409],
+    },
+  ),
+  downloadBaseline: get(
+    '/v1/agent/baselines/{checkId}/{digest}',
+    'Download an image that screenshots of a check in this location are compared with',
+    {
+      operationId: 'agentDownloadBaseline',
+      authentication: 'locationKey',
+      params: z.object({ checkId: pathId, digest: sha256Hex }),
+      responseStream: 'application/octet-stream',
       errors: [409],
     },
   ),

@@ -1,6 +1,7 @@
 /** The parts of results, and the details of each kind of run. Spec: Check result. */
 import { z } from 'zod';
 import { evaluatedAssertion } from './assertion.ts';
+import { maxComparisons, screenshotComparison, snapshotPath } from './baseline.ts';
 import { timestamp } from './primitives.ts';
 
 export const resultType = z.enum(['FINAL', 'ATTEMPT']);
@@ -281,6 +282,13 @@ const scriptRunFields = {
   tests: z.array(scriptTest),
 };
 
+/** Of types whose tests compare screenshots. */
+const screenshotResult = {
+  screenshotComparisons: z.array(screenshotComparison).max(maxComparisons).exactOptional().meta({
+    description: 'Screenshots that had no baseline, or differed from it. Absent without any',
+  }),
+};
+
 /** Spec: Check result, `browserCheckResult`. Shape from the field's practice. spec: open */
 export const browserCheckResult = z
   .object({
@@ -294,6 +302,15 @@ export const browserCheckResult = z
     }),
     pages: z.array(visitedPage),
     playwrightTestVideos: z.array(z.string()),
+    ...screenshotResult,
+    updatedSnapshots: z
+      .array(z.object({ path: snapshotPath, name: z.string().max(200) }))
+      .max(maxComparisons)
+      .exactOptional()
+      .meta({
+        description:
+          'Snapshots that the run made anew, with the names of their files. Absent unless a client asked for them',
+      }),
   })
   .meta({ id: 'BrowserCheckResult' });
 export type BrowserCheckResult = z.output<typeof browserCheckResult>;
@@ -340,6 +357,7 @@ export const playwrightCheckResult = z
     playwrightTraceFiles: z.array(
       z.object({ url: z.string(), name: z.string(), filename: z.string() }),
     ),
+    ...screenshotResult,
     /** For the overview of the check. */
     metrics: z.object({
       total: z.int(),

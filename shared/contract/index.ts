@@ -18,6 +18,7 @@ import { alertRoutes } from './alert-notification.ts';
 import { alertOverviewRoutes } from './alert-overview.ts';
 import { auditRoutes } from './audit-log.ts';
 import { badgeRoutes } from './badge.ts';
+import { baselineRoutes } from './baseline.ts';
 import { checkGroupRoutes } from './check-group.ts';
 import { checkTrialRoutes } from './check-trial.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from './check-trigger.ts';
@@ -66,6 +67,7 @@ export const routeGroups = {
   checkResult: checkResultRoutes,
   openRun: openRunRoutes,
   artifact: artifactRoutes,
+  baseline: baselineRoutes,
   checkStatus: checkStatusRoutes,
   checkOverview: checkOverviewRoutes,
   checkEvent: checkEventRoutes,

@@ -68,7 +68,12 @@ const ids = z.record(z.string(), z.string());
 const job = z.looseObject({
   checkType,
   logicalId: z.string().min(1).max(255),
-  sourceInfo: z.looseObject({ checkRunSuiteId: clientName, checkRunId: clientName }).partial(),
+  sourceInfo: z
+    .looseObject({
+      ...{ checkRunSuiteId: clientName, checkRunId: clientName },
+      updateSnapshots: z.boolean().nullable(),
+    })
+    .partial(),
   group: z.looseObject({}).nullable().exactOptional(),
   testRetryStrategy: retryStrategy.nullable().default(null),
   filePath: z.string().max(1_024).nullable().exactOptional(),

@@ -40,6 +40,7 @@ export const unsignedFields: Readonly<Record<Exclude<keyof AssignedCheck, Signed
   proxyUrl: 'the agent takes only a proxy that its policy names',
   clientCertificates: 'the agent takes only certificates that its policy names',
   learnedScript: 'the agent does not take it',
+  baselines: 'images, which no test runs; a control plane can hide any result',
   detectSecrets: 'the agent always removes what looks like a secret',
 };
 
@@ -61,6 +62,7 @@ export const unsignedJobFields: Readonly<Record<Exclude<keyof Job, 'check'>, str
   notBefore: 'says when it runs',
   leaseUntil: 'says when it runs',
   environmentUrl: 'the agent refuses a job with it',
+  updatesSnapshots: 'says whether its images are made anew, for a client to store',
   streamsLogs: 'says where the output of a run goes, without secrets',
 };
 

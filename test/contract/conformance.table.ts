@@ -648,7 +648,7 @@ export const sections: readonly Section[] = [
     values: 13,
     requests: ['createBrowserCheck'],
     responses: ['createBrowserCheck'],
-    further: ['playwrightConfig'],
+    further: ['playwrightConfig', 'screenshotMasks', 'snapshots'],
     table: [
       field('name string required', { sample: 'of a shop' }),
       field('script string nullable required', { sample: 'let c' }),

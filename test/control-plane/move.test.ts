@@ -75,7 +75,7 @@ function comparable(rows: readonly Record<string, unknown>[]): string[] {
     .sort();
 }
 
-/** Runs a control plane on a file, with one of everything and a code bundle in it. */
+/** Runs a control plane on a file, with one of everything, an approved image among it, and a code bundle. */
 async function makeInstallation(file: string, settings: Record<string, string>) {
   await using cp = await startTestControlPlane({ file, settings });
   const { services } = cp.controlPlane;
@@ -110,7 +110,7 @@ test('every row of every table arrives as it was, once', async () => {
   const operator = mover(folder.path, target, inBucket);
   const moved = await operator.json<Moved>('move');
   assert.equal(moved.isKeyChanged, false);
-  assert.deepEqual(moved.codeBundles, { copied: 1, missing: [] });
+  assert.deepEqual(moved.codeBundles, { copied: 2, missing: [] });
   assert.match(
     moved.next[0] ?? '',
     /aws s3 sync \/.*\/artifacts s3:\/\/files\/ --exclude '\.partial\/\*' --endpoint-url http/,
@@ -185,7 +185,7 @@ test('an installation with a key file goes on as replicas with ENCRYPTION_KEY', 
   await using target = await createTestDatabase({ isReused: false });
   const moved = await mover(folder.path, target).json<Moved>('move');
   assert.equal(moved.isKeyChanged, true);
-  assert.deepEqual(moved.codeBundles, { copied: 1, missing: [] });
+  assert.deepEqual(moved.codeBundles, { copied: 2, missing: [] });
   assert.match(
     moved.next[0] ?? '',
     /^copy the files of results: cp -an .*\/artifacts\/\. .*\/shared\/$/,
@@ -231,7 +231,7 @@ test('a move that was killed is served by nobody and begun again by the next', a
   await query(target, 'drop trigger refuse on check_statuses');
   const again = await operator.run('move');
   assert.equal(again.code, 0, again.error);
-  assert.match(again.out, /\ncopied 1 code bundles\n$/);
+  assert.match(again.out, /\ncopied 2 code bundles\n$/);
   assert.match(again.error, /did not end: beginning again/);
   assert.match(
     again.out,

@@ -69,6 +69,7 @@ export const withoutScripting: Omit<Scripting, 'host' | 'runtime'> = {
   },
   model: null,
   downloadCodeBundle: nothing('code bundle'),
+  baselineImage: nothing('baseline'),
   cacheFolder: null,
   cacheMaxBytes: 2 ** 30,
   isWorkSigned: false,

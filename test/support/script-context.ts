@@ -156,7 +156,7 @@ function scriptContext(
     files,
     artifacts: {
       async add({ name, type, contentType, ...given }) {
-        const kept = `${files.length}-${name}`;
+        const kept = `${files.length}-${name.replaceAll('/', '-')}`;
         const target = join(dirname(join(folder, kept)), kept);
         if ('bytes' in given) await writeFile(target, given.bytes);
         else await rename(given.path, target);

@@ -422,6 +422,8 @@ export const kinds = [
   'pingSignal',
   'heartbeatEvent',
   'checkResult',
+  'baseline',
+  'imageDigest',
   'errorGroup',
   'rootCauseAnalysis',
   'session',
@@ -600,6 +602,22 @@ export async function buildWorld(
     marker,
   );
   ids.checkResult.push(resultId);
+  const image = await fetch(`${target.url}/next/checkly-storage/upload`, {
+    ...{ method: 'POST', body: `image of ${marker}` },
+    headers: { authorization: `Bearer ${target.key}` },
+  });
+  const { key: imagePath } = (await image.json()) as { key: string };
+  const baseline = services.newId();
+  await services.db
+    .insertInto('baselines')
+    .values({
+      ...{ id: baseline, account_id: accountId, check_id: String(ids.check[0]), location: slug },
+      ...{ platform: 'linux-x64', project: marker, path: `${marker}.png`, size_bytes: 1 },
+      ...{ image_path: imagePath, deployed_digest: null, approved_at: 1 },
+    })
+    .execute();
+  ids.baseline.push(baseline);
+  ids.imageDigest.push(imagePath.slice('files/'.length));
   ids.checkAlert.push(alertId);
   ids.errorGroup.push(errorGroupId);
   const analysed = await call(target, rootCauseRoutes.analyseErrorGroup, {
@@ -793,6 +811,8 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/\{checkSessionId\}$/, 'session'],
   [/\{(checkResultId|resultId)\}$/, 'checkResult'],
   [/artifacts\/\{resultId\}\/\{name\}$/, 'fileName'],
+  [/\/baselines\/\{id\}/, 'baseline'],
+  [/\/baselines\/\{checkId\}\/\{digest\}$/, 'imageDigest'],
   [/^\/v1\/root-cause-analyses\/error-groups\/\{errorGroupId\}$/, 'errorGroup'],
   [/^\/v1\/root-cause-analyses\/\{id\}$/, 'rootCauseAnalysis'],
   [/^\/v1\/error-groups\/\{id\}$/, 'errorGroup'],
@@ -968,6 +988,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
       files: [{ path: 'checks.csv', text: 'name,target\nShop,https://shop.example\n' }],
       locations: ['eu-west-1'],
     },
+    approveBaselines: {},
     peekCodeBundle: { key: 'bundles/none.tgz' },
     downloadFile: { key: 'files/none' },
     createDashboardIncident: {

@@ -272,7 +272,13 @@ function instrument(settings) {
     const playwright = require(coreFolder);
     const requests = loadAsPlaywrights('requests.cjs', coreFolder);
     const pages = loadAsPlaywrights('pages.cjs', coreFolder);
-    const recorder = { watchContext: pages.watchContext, traceHeaders: requests.traceHeaders };
+    const masks = loadAsPlaywrights('pictures/masks.cjs', coreFolder);
+    const watchContext = async (context) => {
+      const watched = await pages.watchContext(context);
+      masks.maskContext(watched, settings.masks);
+      return watched;
+    };
+    const recorder = { watchContext, traceHeaders: requests.traceHeaders };
     instrumentChromium(playwright.chromium, recorder, settings, pictures);
     requests.watchSockets();
     const { newContext } = playwright.request;

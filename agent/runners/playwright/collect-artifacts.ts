@@ -14,6 +14,8 @@ interface Collected {
   traces: { url: string; name: string; filename: string }[];
   videos: string[];
   all: string[];
+  /** By path in the workspace. */
+  references: Map<string, string>;
 }
 
 type Attachment = SuiteAttempt['attachments'][number];
@@ -50,7 +52,7 @@ export async function collectArtifacts(
   sink: ArtifactSink,
   { log, withheldPictures }: { log: SuiteLog; withheldPictures: string | null },
 ): Promise<Collected> {
-  const collected: Collected = { traces: [], videos: [], all: [] };
+  const collected: Collected = { traces: [], videos: [], all: [], references: new Map() };
   const tests = [...events.tests.values()].sort(
     (left, right) => Number(needsAttention(right)) - Number(needsAttention(left)),
   );
@@ -84,6 +86,7 @@ export async function collectArtifacts(
       withheldPictures,
     });
     collected.all.push(reference);
+    collected.references.set(inside, reference);
     if (type === 'trace') collected.traces.push({ url: reference, name: nameOf(test), filename });
     if (type === 'video') collected.videos.push(reference);
   }

@@ -8,16 +8,18 @@
  */
 import { access, chown, constants, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { join, posix, relative } from 'node:path';
+import type { ScreenshotComparison } from '@monitor/shared/contract/baseline.ts';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { PlaywrightCheckResult } from '@monitor/shared/contract/check-result.ts';
 import { AgentError } from '../../errors.ts';
 import { RunPictures } from '../../browsers/pictures.ts';
+import { RunBaselines, type SeenAttempt, undecidedBy } from '../../browsers/run-baselines.ts';
 import { proxyOfRuns } from '../../script-host/proxy-of-runs.ts';
 import type { ScriptLimits, Workspace } from '../../script-host/script-host.ts';
 import { openProxySession } from '../scripts/proxy-session.ts';
 import { countedUntil, failedAt, unjudged } from '../scripts/run-failure.ts';
-import type { Observation, RunnerContext } from '../runner.ts';
+import { imagesOf, type Observation, type RunnerContext } from '../runner.ts';
 import type { BundleListing } from './bundle-listing.ts';
 import { chooseNode } from './choose-node.ts';
 import { collectArtifacts } from './collect-artifacts.ts';
@@ -62,6 +64,7 @@ interface Seen {
   artifacts: Awaited<ReturnType<typeof collectArtifacts>>;
   reportFile: string | null;
   degraded: string | null;
+  comparisons: readonly ScreenshotComparison[];
   /** At the start of the run. */
   isQuarantined: Quarantine;
 }
@@ -71,7 +74,8 @@ function nothingSeen(): Omit<Seen, 'events' | 'isQuarantined'> {
     failure: null,
     measured: { pages: [], metrics: {} },
     isCacheHit: false,
-    artifacts: { traces: [], videos: [], all: [] },
+    artifacts: { traces: [], videos: [], all: [], references: new Map() },
+    comparisons: [],
     reportFile: null,
     degraded: null,
   };
@@ -142,6 +146,8 @@ async function perform(
   const { project, listing, read } = await log.during('unpack', () => unpack(workspace, bundle));
   log.add(`${listing.files.size} files in the bundle`);
   const workingDir = workingFolder(settings, listing);
+  const baselines = new RunBaselines(workspace, projectFolder, (msg) => log.add(msg, 'WARN'));
+  await baselines.lay(context.baselines ?? [], [], imagesOf(context));
 
   const nodePath = await chooseNode(settings, context, log);
   const engine = settings.engine ?? 'node';
@@ -168,7 +174,8 @@ async function perform(
   const run = await log.during('test', () =>
     runTests(settings, { workspace, shell, workingDir }, environment, pictures, leftMs()),
   );
-  await finish(run, { settings, context, log, workspace, seen, workingDir, pictures });
+  const parts = { settings, context, log, workspace, seen, workingDir, pictures, baselines };
+  await finish(run, parts);
   // What the suite could not reach because of us says nothing about the target.
   if (seen.failure !== null && proxySession?.agentError) throw proxySession.agentError;
   if (seen.failure === null) await installed.keep();
@@ -185,6 +192,7 @@ async function finish(
     seen: Seen;
     workingDir: string;
     pictures: RunPictures;
+    baselines: RunBaselines;
   },
 ): Promise<void> {
   const { settings, context, log, workspace, seen, workingDir, pictures } = parts;
@@ -203,6 +211,10 @@ async function finish(
     for (const { msg, level } of lines) log.add(msg, level);
     const ways = { log, withheldPictures: withheld };
     seen.artifacts = await collectArtifacts(seen.events, workspace, context.artifacts, ways);
+    const attempts = attemptsOf(seen.events, workspace);
+    seen.comparisons = await parts.baselines.comparisons(attempts, seen.artifacts.references);
+    const undecided = undecidedBy(seen.comparisons);
+    if (undecided !== null) log.add(undecided, 'WARN');
     const report = await workspace.read(reportFile);
     if (report === null) return;
     await report.close();
@@ -218,6 +230,16 @@ async function finish(
   seen.degraded = await degradedBy(
     workspace,
     posix.join(projectFolder, workingDir, 'degraded.json'),
+  );
+}
+
+/** With paths of the workspace. */
+function attemptsOf(events: SuiteEvents, { folder }: Workspace): SeenAttempt[] {
+  return [...events.tests.values()].flatMap(({ project, attempts }) =>
+    attempts.map(({ errors, attachments }) => ({
+      ...{ project, errors },
+      attachments: attachments.map((one) => ({ ...one, path: relative(folder, one.path) })),
+    })),
   );
 }
 
@@ -255,6 +277,7 @@ function detailsOf(
     pages: seen.measured.pages,
     playwrightTestVideos: seen.artifacts.videos,
     playwrightTraceFiles: seen.artifacts.traces,
+    ...(seen.comparisons.length > 0 && { screenshotComparisons: [...seen.comparisons] }),
     metrics: {
       ...outcome.counts,
       durationMs: Math.round(log.durations.get('test') ?? 0),
@@ -310,7 +333,10 @@ export async function runPlaywright(
     processesWaitedMs: (lastMs) => workspace.waits.between(end - lastMs, end),
     failure: seen.failure,
     request: { testCommand: settings.testCommand, workingDir: settings.workingDir },
-    response: seen.failure === null ? { degraded: seen.degraded ?? unjudged(outcome.tests) } : null,
+    response:
+      seen.failure === null
+        ? { degraded: seen.degraded ?? undecidedBy(seen.comparisons) ?? unjudged(outcome.tests) }
+        : null,
     errorMessages:
       seen.failure === null
         ? []

@@ -18,6 +18,7 @@ const insideParts = [
     'pictures/filter',
     'pictures/guard',
     'pictures/drawn-text',
+    'pictures/masks',
   ].map((name) => `../../../browsers/inside/${name}.cjs`),
   'page-meter.cjs',
 ];
@@ -51,6 +52,8 @@ export async function runTests(
   const { workspace, shell, workingDir } = suite;
   for (const name of insideParts) await place(workspace, name);
   await pictures.write(workspace, ownFolder);
+  const { screenshotMasks: masks = [] } = settings;
+  await workspace.write(posix.join(ownFolder, 'masks.json'), JSON.stringify(masks));
   const reporter = await place(workspace, 'reporter.cjs');
   const preload = await place(workspace, 'preload.cjs');
   const timeoutMs = Math.min(maxTestMs, leftMs);

@@ -13,6 +13,7 @@ export interface SuiteSettings {
   readonly browsers: readonly ('chromium' | 'firefox' | 'webkit')[];
   readonly engine: 'node' | 'bun' | null;
   readonly engineVersion: string | null;
+  readonly screenshotMasks?: readonly string[];
   readonly quarantinedTests: readonly { test: string; until: string }[];
 }
 

@@ -6,6 +6,7 @@ import {
   type ScriptTest,
 } from '@monitor/shared/contract/check-result.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { isUndecided } from '../../browsers/run-baselines.ts';
 import { reasonOf } from '../scripts/run-failure.ts';
 import { toScriptSteps, type SuiteEvents, type SuiteTest } from './suite-events.ts';
 
@@ -66,8 +67,10 @@ export function quarantineAt(
 
 export interface SuiteOutcome {
   tests: ScriptTest[];
-  /** Failed tests that are not in quarantine. */
+  /** Failed tests that count: neither in quarantine, nor for want of baselines alone. */
   failures: number;
+  /** Names of tests that failed for want of baselines alone. */
+  undecided: string[];
   /** Names of tests in quarantine that made the suite fail. */
   forgiven: string[];
   /** Why the suite fails all the same when only they failed; null when it does not. */
@@ -110,7 +113,9 @@ export function outcomeOfSuite(events: SuiteEvents, isQuarantined: Quarantine): 
   const count = (outcome: ScriptTest['outcome']) =>
     tests.filter((test) => test.outcome === outcome).length;
   const unexpected = tests.filter(({ outcome }) => outcome === 'unexpected');
-  const failed = unexpected.filter(({ quarantined }) => quarantined !== true);
+  const counted = unexpected.filter(({ quarantined }) => quarantined !== true);
+  const undecided = counted.filter(({ errors }) => isUndecided(errors));
+  const failed = counted.filter((test) => !undecided.includes(test));
   const forgiven = tests.filter(
     ({ quarantined, outcome }) =>
       quarantined === true &&
@@ -123,6 +128,7 @@ export function outcomeOfSuite(events: SuiteEvents, isQuarantined: Quarantine): 
   return {
     tests: tests.slice(0, maxTests),
     failures: failed.length,
+    undecided: undecided.map(nameOfTest),
     forgiven: forgiven.map(nameOfTest),
     unforgiven: whyUnforgiven(events, tests),
     errors: [...failed.flatMap(({ errors }) => errors), ...events.errors].slice(0, 1_000),
@@ -150,7 +156,7 @@ const firstLine = (text: string): string => text.split('\n')[0]?.slice(0, 300) ?
 /** Why a suite whose test command came to its end failed, or null: it passed. */
 export function failureOfSuite(
   events: SuiteEvents,
-  { counts, failures, forgiven, unforgiven, errorMessages }: SuiteOutcome,
+  { counts, failures, undecided, forgiven, unforgiven, errorMessages }: SuiteOutcome,
   testCommand: string,
   exitCode: number | null,
   lastOutput: string,
@@ -175,15 +181,19 @@ export function failureOfSuite(
       'the test command ran no tests; look at testCommand, workingDir and the filters in them',
     );
   }
-  // Playwright ends with 1 where a test failed, in quarantine or not.
-  const isOfQuarantine = forgiven.length > 0 && exitCode === 1;
-  if (exitCode !== 0 && !isOfQuarantine) {
+  // Playwright ends with 1 where a test failed, whether it counts or not.
+  const isForgiven = forgiven.length + undecided.length > 0 && exitCode === 1;
+  if (exitCode !== 0 && !isForgiven) {
     return fail('TEST_COMMAND_FAILED', `the test command ${ending}: ${lastOutput}`);
   }
   const otherwise = /[;&|\n]/.test(testCommand) ? 'the test command is more than one' : unforgiven;
-  if (isOfQuarantine && otherwise !== null) {
-    const [first = ''] = forgiven;
-    return fail('TESTS_FAILED', `${firstLine(first)} failed in quarantine, and ${otherwise}`);
+  if (isForgiven && otherwise !== null) {
+    const [first] = forgiven;
+    const reason =
+      first === undefined
+        ? `${firstLine(undecided[0] ?? '')} has no baseline yet`
+        : `${firstLine(first)} failed in quarantine`;
+    return fail('TESTS_FAILED', `${reason}, and ${otherwise}`);
   }
   return events.begun === events.ended
     ? null

@@ -1,6 +1,8 @@
 /** Hands the files of a run to the agent and says what refers to them. */
+import { readdir } from 'node:fs/promises';
 import { join, normalize, posix } from 'node:path';
-import type { ArtifactType } from '@monitor/shared/contract/check-result.ts';
+import { snapshotPath } from '@monitor/shared/contract/baseline.ts';
+import { artifactReference, type ArtifactType } from '@monitor/shared/contract/check-result.ts';
 import type { ArtifactSink } from '../runner.ts';
 import type { Workspace } from '../../script-host/script-host.ts';
 import { eventsOf, type RunEvent } from './run-events.ts';
@@ -12,6 +14,8 @@ export interface CollectedArtifacts {
   readonly report: string | null;
   /** References of screenshots by the visit they show; those of failures under `failed`. */
   readonly screenshots: Map<string, string[]>;
+  /** By path in the workspace. */
+  readonly references: Map<string, string>;
 }
 
 interface RunFile {
@@ -55,6 +59,34 @@ function filesOf(events: readonly RunEvent[]): RunFile[] {
   return [...taken, ...attached].slice(0, maxFiles).concat(report);
 }
 
+/** Names of snapshots, in the folder where the test runner keeps those of a file. */
+export async function updatedSnapshots(
+  workspace: Workspace,
+  file: string,
+  sink: ArtifactSink,
+  withheldPictures: string | null,
+): Promise<{ path: string; name: string }[]> {
+  const folder = `${file}-snapshots`;
+  const names = await readdir(join(workspace.folder, 'check', folder)).catch(() => []);
+  const made: { path: string; name: string }[] = [];
+  for (const name of names.sort().slice(0, maxFiles)) {
+    const path = posix.join(folder, name);
+    const handle = snapshotPath.safeParse(path).success
+      ? await workspace.read(posix.join('check', path))
+      : null;
+    if (handle === null) continue;
+    await handle.close();
+    const reference = await sink.add({
+      path: join(workspace.folder, 'check', path),
+      name: `snapshots/${name.replace(/[^\w.-]/g, '_').slice(-100)}`,
+      ...({ type: 'screenshot', contentType: 'image/png' } as const),
+      withheldPictures,
+    });
+    made.push({ path, name: reference.slice(artifactReference('').length) });
+  }
+  return made;
+}
+
 /**
  * Call it when every process of the run is gone: a file is looked at without following links, and
  * must not become something else before it is moved.
@@ -71,6 +103,7 @@ export async function collectArtifacts(
     videos: [],
     report: null,
     screenshots: new Map(),
+    references: new Map(),
   };
   for (const { path, name, type, contentType, visit } of filesOf(events)) {
     const inside = normalize(join('monitor', path));
@@ -88,6 +121,7 @@ export async function collectArtifacts(
       withheldPictures,
     });
     collected.all.push(reference);
+    collected.references.set(inside, reference);
     if (type === 'trace') collected.traces.push(reference);
     if (type === 'video') collected.videos.push(reference);
     if (type === 'report') collected.report = reference;

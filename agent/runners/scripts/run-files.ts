@@ -90,6 +90,8 @@ export interface TestRunnerOptions {
   readonly given: Readonly<Record<string, unknown>> | null;
   readonly hasBrowser: boolean;
   readonly canRecordVideo: boolean;
+  /** Snapshots are made anew. */
+  readonly updatesSnapshots: boolean;
   /** `http://127.0.0.1:port`, or null. */
   readonly proxyServer: string | null;
 }
@@ -105,6 +107,7 @@ export function testRunnerConfig(options: TestRunnerOptions): string {
     snapshotPathTemplate: '{testDir}/{testFileDir}/{testFileName}-snapshots/{arg}{ext}',
     workers: 1,
     retries: 0,
+    ...(options.updatesSnapshots && { updateSnapshots: 'all' }),
     reporter: [
       [join(insideFolder, 'reporter.cjs')],
       ['json', { outputFile: join(folder, 'monitor', 'report.json') }],

@@ -1,10 +1,12 @@
 /** One run of a browser or multi-step check, up to what both say of it in the same way. */
 import { hash } from 'node:crypto';
+import { posix } from 'node:path';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { ScriptError, ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
+import type { ScreenshotComparison } from '@monitor/shared/contract/baseline.ts';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { z } from 'zod';
-import type { Observation, RunnerContext } from '../runner.ts';
+import { imagesOf, type Observation, type RunnerContext } from '../runner.ts';
 import type { BrowserLease } from '../../browsers/browser-pool.ts';
 import type { FoundBrowser } from '../../browsers/find-browser.ts';
 import { substituteNote, type InstalledRuntime } from '../../runtimes/installed-runtime.ts';
@@ -14,7 +16,14 @@ import { beginTrace } from '../../net/http/trace-context.ts';
 import { runVariables } from '../../script-host/run-variables.ts';
 import { canRecordVideo } from '../../browsers/browsers-folder.ts';
 import { RunPictures } from '../../browsers/pictures.ts';
-import { collectArtifacts, type CollectedArtifacts } from './run-artifacts.ts';
+import {
+  isUndecided,
+  RunBaselines,
+  screenshotSettings,
+  type SeenAttempt,
+  undecidedBy,
+} from '../../browsers/run-baselines.ts';
+import { collectArtifacts, updatedSnapshots, type CollectedArtifacts } from './run-artifacts.ts';
 import { LiveOutput } from './live-output.ts';
 import {
   eventsOf,
@@ -42,6 +51,8 @@ export interface RunSeen {
   readonly events: readonly RunEvent[];
   readonly artifacts: CollectedArtifacts;
   readonly common: CommonDetails;
+  readonly comparisons: readonly ScreenshotComparison[];
+  readonly updated: readonly { path: string; name: string }[];
   readonly isTest: boolean;
 }
 
@@ -63,6 +74,7 @@ const noArtifacts: CollectedArtifacts = {
   videos: [],
   report: null,
   screenshots: new Map(),
+  references: new Map(),
 };
 
 const definitionParts = z.object({
@@ -112,11 +124,38 @@ function testsOf(events: readonly RunEvent[]): ScriptTest[] {
   }));
 }
 
+/** Tests with their files: these follow their test. */
+function attemptsOf(events: readonly RunEvent[]): SeenAttempt[] {
+  const attempts: (SeenAttempt & { attachments: SeenAttempt['attachments'][number][] })[] = [];
+  for (const event of events) {
+    if (event.type === 'test') {
+      attempts.push({ project: 'chromium', errors: event.test.errors, attachments: [] });
+    } else if (event.type === 'attachment') {
+      const { name, path, contentType } = event;
+      const inside = posix.normalize(posix.join('monitor', path));
+      attempts.at(-1)?.attachments.push({ name, path: inside, contentType });
+    }
+  }
+  return attempts;
+}
+
+/** True when tests failed, and each of them for want of baselines alone. */
+function isWithoutBaselines(events: readonly RunEvent[]): boolean {
+  const failed = eventsOf(events, 'test').filter(({ test }) => test.outcome === 'unexpected');
+  return (
+    failed.length > 0 &&
+    failed.every(({ test }) => isUndecided(test.errors)) &&
+    eventsOf(events, 'error').length === 0
+  );
+}
+
 interface Ended {
   readonly events: readonly RunEvent[];
   readonly isTest: boolean;
   readonly failure: Failure | null;
   readonly degraded: string | null;
+  readonly comparisons: readonly ScreenshotComparison[];
+  readonly updated: readonly { path: string; name: string }[];
   readonly artifacts: CollectedArtifacts;
   readonly lines: CommonDetails['jobLog'];
   /** When its own processes waited. */
@@ -130,6 +169,7 @@ const beforeStart = (failure: Failure): Ended => ({
   isTest: true,
   failure,
   degraded: null,
+  ...{ comparisons: [], updated: [] },
   artifacts: noArtifacts,
   lines: [],
   waits: null,
@@ -214,8 +254,15 @@ async function runInSession(
     snippets: context.snippets,
   });
   if ('code' in written) return beforeStart(written);
+  const lines: CommonDetails['jobLog'] = [];
+  const baselines = new RunBaselines(workspace, 'check', (msg) => {
+    lines.push({ time: context.clock.now(), msg, level: 'WARN' });
+  });
+  const { snapshots, masks } = screenshotSettings(definition);
+  await baselines.lay(context.baselines ?? [], snapshots, imagesOf(context));
   const settings = {
     browser,
+    masks,
     endpoint: lease?.endpoint ?? null,
     recordRequests: browser === null,
     traceScripts: browser !== null && !written.isTest,
@@ -234,6 +281,7 @@ async function runInSession(
         given: playwrightConfig ?? null,
         hasBrowser: browser !== null,
         canRecordVideo: canRecordVideo(runtime.folder),
+        updatesSnapshots: context.updatesSnapshots === true,
         proxyServer,
       }),
     );
@@ -241,7 +289,6 @@ async function runInSession(
   } else {
     job['script'] = written.file;
   }
-  const lines: CommonDetails['jobLog'] = [];
   const { printed } = context;
   await using live = printed === undefined ? null : new LiveOutput(workspace, context, printed);
   const { end, isTimeout } = await session.run(job, {
@@ -271,7 +318,7 @@ async function runInSession(
     (await failureOfMemory(lease, events, context.clock)) ??
     failureOfRun(end, events, written.isTest);
   const marked = await degradedMessage(session);
-  const isForgiven = marked !== null && isOnlySoft(events);
+  const isForgiven = (marked !== null && isOnlySoft(events)) || isWithoutBaselines(events);
   const isUsual =
     (failure === null || eventsOf(events, 'end').length > 0) &&
     !['rawProtocol', 'crash', 'browserGone'].some((type) =>
@@ -282,12 +329,23 @@ async function runInSession(
   lines.push(...seen.lines.map((line) => ({ time: context.clock.now(), ...line })));
   // Before files are moved: the browser can be looked at meanwhile.
   lease?.release(isUsual);
+  const artifacts = await collectArtifacts(workspace, events, context.artifacts, seen.withheld);
+  const comparisons = await baselines.comparisons(attemptsOf(events), artifacts.references);
+  const updated =
+    context.updatesSnapshots === true
+      ? await updatedSnapshots(workspace, written.file, context.artifacts, seen.withheld)
+      : [];
+  const undecided = undecidedBy(comparisons);
+  if (undecided !== null) {
+    lines.push({ time: context.clock.now(), msg: undecided, level: 'WARN' });
+  }
+  const because = marked ?? undecided ?? unjudged(testsOf(events));
   return {
     events,
     isTest: written.isTest,
     failure: isForgiven ? null : failure,
-    degraded: failure === null || isForgiven ? (marked ?? unjudged(testsOf(events))) : null,
-    artifacts: await collectArtifacts(workspace, events, context.artifacts, seen.withheld),
+    degraded: failure === null || isForgiven ? because : null,
+    ...{ artifacts, comparisons, updated },
     lines,
     waits,
     endedAt,
@@ -336,7 +394,7 @@ export async function runScript(
   }
   const responseTime = clock.monotonic() - start;
   const stoppedAt = startedAt + Math.ceil(responseTime);
-  const { events, failure, artifacts } = ended;
+  const { events, failure, artifacts, comparisons, updated } = ended;
   // What the run could not reach because of us says nothing about the target.
   if (failure !== null && proxySession?.agentError) throw proxySession.agentError;
   const tests = testsOf(events);
@@ -379,7 +437,7 @@ export async function runScript(
     failure,
     request: {},
     response: ended.degraded === null ? {} : { degraded: ended.degraded },
-    details: details({ events, artifacts, common, isTest: ended.isTest }),
+    details: details({ events, artifacts, common, isTest: ended.isTest, comparisons, updated }),
     processesWaitedMs: (lastMs) => waited(lastAt - lastMs, lastAt),
     unansweredMs: unansweredMs(events, lastAt, waited),
     ...(failure === null ? {} : { errorMessages: errors.map(({ message }) => message) }),

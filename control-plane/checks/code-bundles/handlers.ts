@@ -42,5 +42,12 @@ export function agentCodeBundleHandlers(
         Digest: `sha-256=${Buffer.from(row.digest, 'hex').toString('base64')}`,
       });
     },
+
+    downloadBaseline: async ({ params: { checkId, digest } }, { principal }) => {
+      const path = await store.pathOfImage(principal, checkId, digest);
+      const image = path === undefined ? undefined : await store.open(principal.accountId, path);
+      if (image === undefined) throw notFound('baseline', digest);
+      return asStream(image.stream, { 'Content-Length': image.row.size_bytes });
+    },
   };
 }

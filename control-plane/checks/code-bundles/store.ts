@@ -5,11 +5,13 @@ import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import type { OwnedObjects } from '../../core/artifact-store.ts';
 import type { Services } from '../../core/services.ts';
 import { fromJson } from '../../db/columns.ts';
+import { sql } from 'kysely';
 import { ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import { jsonValue } from '../../db/expressions.ts';
 import { lockKeys, lockRows } from '../../db/lock.ts';
 import type { Db, RowOf } from '../../db/tables.ts';
 import { ApiError } from '../../errors/api-error.ts';
+import { imagePathOf, typesWithScreenshots } from '../baselines.ts';
 import { IncomingBundle } from './receive-bundle.ts';
 
 const typesWithBundle = Object.values(checkTypes).flatMap(({ type, definitionKeys }) =>
@@ -177,6 +179,35 @@ export class CodeBundleStore {
     return fromJson<{ codeBundlePath: string }>(row.body_json).codeBundlePath;
   }
 
+  /** Path of an image that a check of a location compares with: approved there, or deployed. */
+  async pathOfImage(
+    { accountId, location }: { accountId: string; location: string },
+    checkId: string,
+    digest: string,
+  ): Promise<string | undefined> {
+    const path = imagePathOf(digest);
+    const row = await this.#parts.db
+      .selectFrom('checks')
+      .innerJoin('check_locations', 'check_locations.check_id', 'checks.id')
+      .leftJoin('baselines', (join) =>
+        join
+          .onRef('baselines.check_id', '=', 'checks.id')
+          .on('baselines.location', '=', location)
+          .on('baselines.image_path', '=', path),
+      )
+      .select(['checks.body_json', 'baselines.id as baseline'])
+      .where('checks.account_id', '=', accountId)
+      .where('check_locations.account_id', '=', accountId)
+      .where('check_locations.location', '=', location)
+      .where('checks.id', '=', checkId)
+      .where('checks.type', 'in', typesWithScreenshots)
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    const { snapshots } = fromJson<{ snapshots?: { key: string }[] | null }>(row.body_json);
+    const isNamed = row.baseline !== null || snapshots?.some(({ key }) => key === path) === true;
+    return isNamed ? path : undefined;
+  }
+
   /** Undefined for an unknown bundle. */
   find(accountId: string, path: string): Promise<CodeBundleRow | undefined> {
     return ownRows(this.#parts.db, 'code_bundles', accountId)
@@ -242,6 +273,36 @@ export class CodeBundleStore {
                   ),
               ),
             ),
+          ]),
+        )
+        .where((where) =>
+          where.or([
+            where('code_bundles.path', 'not like', 'files/%'),
+            where.and([
+              where.not(
+                where.exists(
+                  where
+                    .selectFrom('baselines')
+                    .select('baselines.id')
+                    .whereRef('baselines.account_id', '=', 'code_bundles.account_id')
+                    .whereRef('baselines.image_path', '=', 'code_bundles.path'),
+                ),
+              ),
+              where.not(
+                where.exists(
+                  where
+                    .selectFrom('checks')
+                    .select('checks.id')
+                    .whereRef('checks.account_id', '=', 'code_bundles.account_id')
+                    .where('checks.type', 'in', typesWithScreenshots)
+                    .where(
+                      'checks.body_json',
+                      'like',
+                      sql<string>`'%"' || code_bundles.path || '"%'`,
+                    ),
+                ),
+              ),
+            ]),
           ]),
         )
         .returning('object_key')

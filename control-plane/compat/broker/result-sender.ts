@@ -21,6 +21,7 @@ import {
   type TestSessionRow,
 } from '../../sessions/index.ts';
 import { publishedResult } from '../decide/published-result.ts';
+import { snapshotsOf } from '../test-sessions/snapshots.ts';
 import { matchesFilter, topicOf, type MessageKind, type TopicFilter } from '../decide/topics.ts';
 import type { MqttConnection } from './mqtt-connection.ts';
 
@@ -257,9 +258,12 @@ export class ResultSender implements Disposable {
       const json = await findCheckResult(services, session.account_id, row.trial_id ?? '', id);
       if (json === undefined) return send(row.id, 'error', 'the result was deleted');
       const result = JSON.parse(readableResult(json)) as CheckResult;
+      const snapshots = await snapshotsOf(services, session.account_id, result);
+      // The client fetches them at once.
+      if (snapshots === null) return false;
       return send(isOfRow, 'result', {
         ...{ resultType, testResultId: row.id, sequenceId: row.run_id },
-        result: publishedResult(result),
+        result: publishedResult(result, snapshots),
       });
     };
 

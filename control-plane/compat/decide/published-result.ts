@@ -47,8 +47,11 @@ function runErrorOf(result: CheckResult, script: Script | null): string | null {
   return exchangeOf(result)?.requestError ?? 'the agent could not run it';
 }
 
-/** What stands in a `result` message. */
-export function publishedResult(result: CheckResult): Record<string, unknown> {
+/** What stands in a `result` message; `snapshots` are files that the client stores. */
+export function publishedResult(
+  result: CheckResult,
+  snapshots: readonly { key: string; path: string }[] = [],
+): Record<string, unknown> {
   const exchange = exchangeOf(result);
   const script = scriptOf(result);
   const runError = runErrorOf(result, script);
@@ -65,7 +68,7 @@ export function publishedResult(result: CheckResult): Record<string, unknown> {
     startedAt: result.startedAt,
     stoppedAt: result.stoppedAt,
     attempts: result.attempts,
-    assets: null,
+    assets: snapshots.length === 0 ? null : { snapshots },
     ...(runError === null ? {} : { runError }),
   };
   const { request = {}, response = null, requestError = null, assertions = [] } = exchange ?? {};

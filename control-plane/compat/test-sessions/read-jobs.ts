@@ -130,6 +130,7 @@ export function jobOfClient(
     checkType,
     fields,
     trial: { of: undefined, group: ofGroup },
+    updatesSnapshots: sourceInfo.updateSnapshots ?? false,
     names: {
       ...{ check_id: null, logical_id: logicalId },
       check_run_id: sourceInfo.checkRunId ?? null,

@@ -34,6 +34,8 @@ export interface NewTestJob {
   /** As the body of the check, without what a trial has of its own. */
   fields: Record<string, unknown>;
   trial: Trial;
+  /** Its snapshots are made anew. */
+  updatesSnapshots?: boolean;
   /** What the client, or the API, calls the check. */
   names: Pick<TestResultRow, 'check_id' | 'logical_id' | 'check_run_id'>;
 }
@@ -112,6 +114,7 @@ export async function startTestSession(
     const { started, places } = await startSessionsIn(services, db, trials, {
       source: given.is_recorded === 1 ? 'TEST_RECORD' : 'TEST_NO_RECORD',
       ...{ location, streamsLogs: given.streams_logs === 1 },
+      updatesSnapshots: jobs.some((job) => job.updatesSnapshots === true),
     });
     const sessions = new Map(started.map((one) => [one.session.check_id, one]));
     const results = trials.map((trial, position): TestResultRow => {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { checkBodies, type AgentCheckType } from './check-type.ts';
 import { metrics, responseTimeAnalytics } from './metric.ts';
-import { scriptFields, scriptJudging, scriptTraits } from './scripted.ts';
+import { screenshotFields, scriptFields, scriptJudging, scriptTraits } from './scripted.ts';
 
 const domainName =
   /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/i;
@@ -23,6 +23,23 @@ export const browserCheck: AgentCheckType = {
     sslCheckDomain: z
       .union([z.literal(''), z.string().regex(domainName, 'must be a fully qualified domain name')])
       .nullable()
+      .default(null),
+    ...screenshotFields,
+    snapshots: z
+      .array(
+        z.object({
+          path: z.string().min(1).max(1000),
+          key: z
+            .string()
+            .regex(/^files\/[0-9a-f]{64}$/, 'must be the key of an uploaded file')
+            .meta({ example: `files/${'0'.repeat(64)}` }),
+        }),
+      )
+      .max(500)
+      .nullable()
+      .meta({
+        description: 'Files that its screenshots are compared with, as clients upload them',
+      })
       .default(null),
   }),
   resultField: 'browserCheckResult',

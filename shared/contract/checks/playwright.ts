@@ -2,7 +2,12 @@
 import { z } from 'zod';
 import { checkBodies, type AgentCheckType } from './check-type.ts';
 import { metrics, responseTimeAnalytics } from './metric.ts';
-import { scriptedScheduleFields, scriptJudging, scriptTraits } from './scripted.ts';
+import {
+  screenshotFields,
+  scriptedScheduleFields,
+  scriptJudging,
+  scriptTraits,
+} from './scripted.ts';
 
 const text = (max: number) => z.string().max(max);
 
@@ -41,6 +46,7 @@ export const playwrightCheck: AgentCheckType = {
       .max(200)
       .meta({ description: 'They run and are shown; until then their failures alert nobody' })
       .default([]),
+    ...screenshotFields,
   }),
   clientCertificates: () => 'none',
   resultField: 'playwrightCheckResult',

@@ -22,6 +22,19 @@ export const scriptedScheduleFields = {
   environmentVariables: z.array(environmentVariable).max(maxCheckVariables).nullable().default([]),
 };
 
+/** Of types whose tests compare screenshots. */
+export const screenshotFields = {
+  screenshotMasks: z
+    .array(z.string().trim().min(1).max(500))
+    .max(50)
+    .meta({
+      description:
+        'CSS selectors of what a page redraws each time: every `toHaveScreenshot` masks it',
+      example: ['.clock', '[data-ad]'],
+    })
+    .default([]),
+};
+
 /** Spec: Browser check. `script` is required and may be null. */
 export const scriptFields = {
   ...scriptedScheduleFields,

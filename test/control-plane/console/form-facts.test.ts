@@ -26,6 +26,7 @@ const notShown: Readonly<Record<string, string>> = {
   doubleCheck: 'deprecated',
   scriptPath: 'set by clients that deploy files',
   playwrightConfig: 'set by clients that deploy files',
+  snapshots: 'set by clients that deploy files',
   cacheHash: 'set by clients that upload bundles',
   signature: 'set by who signs, on a machine with the key',
   heartbeat: 'without effect for other types',

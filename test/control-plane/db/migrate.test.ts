@@ -29,6 +29,7 @@ const all = [
   '0063-service-incidents',
   '0064-project-commits',
   '0065-shadow-retries',
+  '0067-baselines',
   '0068-counted-checks',
 ];
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';

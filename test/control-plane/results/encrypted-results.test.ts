@@ -223,7 +223,11 @@ test('an encrypted result is stored with its metrics alone, and is refused with 
   });
   assert.equal(outcome.outcome, 'accepted', JSON.stringify(outcome));
   assert.doesNotMatch(await allSaid(cp, place.checkId), /nightingale/);
-  const { body } = await cp.api('GET', `/v1/check-results/${place.checkId}/${item.id}`);
+  const path = `/v1/check-results/${place.checkId}/${item.id}`;
+  const approved = await cp.api('POST', `${path}/baselines`, {});
+  assert.equal(approved.status, 409);
+  assert.match(approved.body.message as string, /images of this result are encrypted/);
+  const { body } = await cp.api('GET', path);
   const { encryptedResult, apiCheckResult } = body as Record<string, Record<string, unknown>>;
   assert.deepEqual(encryptedResult?.['response'], { status: 503, timingPhases: { dns: 2 } });
   assert.equal(apiCheckResult, null);

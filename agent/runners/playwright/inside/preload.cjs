@@ -18,3 +18,6 @@ const { measureVitals } = require(__dirname + '/vitals.cjs');
 const { meterInto } = require(__dirname + '/page-meter.cjs');
 const meterOf = meterInto(__dirname + '/pages.jsonl', measureVitals);
 require(__dirname + '/watch-browsers.cjs').watchRun(__dirname, meterOf);
+
+const masks = require(__dirname + '/masks.json');
+if (masks.length > 0) require(__dirname + '/masks.cjs').maskSuite(masks);

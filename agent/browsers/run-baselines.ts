@@ -1,0 +1,173 @@
+/**
+ * What the screenshots of a run are compared with: images that were deployed, and those that people approved in
+ * their place. Afterwards, which of them were missing or differed.
+ */
+import { hash } from 'node:crypto';
+import { join, posix, relative } from 'node:path';
+import type { AssignedBaseline } from '@monitor/shared/contract/agent-protocol.ts';
+import {
+  maxComparisons,
+  snapshotPath,
+  type ScreenshotComparison,
+} from '@monitor/shared/contract/baseline.ts';
+import { z } from 'zod';
+import type { Workspace } from '../script-host/script-host.ts';
+
+/** Images of another processor differ in single pixels. */
+export const ownPlatform = `${process.platform}-${process.arch}`;
+
+/** Said by Playwright, which fails the test by it. Only of images: other snapshots nobody can approve. */
+const missingImage = /^(?:Error: )?A snapshot doesn't exist at (.+\.png), writing actual\.\s*$/;
+const imagePart = /^(.*)-(expected|actual|diff|previous)\.png$/;
+
+const deployedSnapshots = z
+  .object({
+    snapshots: z.array(z.object({ path: z.string(), key: z.string() })).nullish(),
+    screenshotMasks: z.array(z.string()).nullish(),
+  })
+  .transform(({ snapshots, screenshotMasks }) => ({
+    snapshots: snapshots ?? [],
+    masks: screenshotMasks ?? [],
+  }));
+
+/** What the definition of a check says of screenshots. */
+export const screenshotSettings = (definition: unknown) => deployedSnapshots.parse(definition);
+
+/** An attempt of a test. Paths are those of the workspace. */
+export interface SeenAttempt {
+  readonly project: string;
+  readonly errors: readonly { readonly message: string }[];
+  readonly attachments: readonly { name: string; path: string; contentType: string }[];
+}
+
+/** True where a test failed by nothing but images that there is no baseline of yet. */
+export function isUndecided(errors: SeenAttempt['errors']): boolean {
+  return errors.length > 0 && errors.every(({ message }) => missingImage.test(message));
+}
+
+/** Why a run without baselines says nothing of its pictures; null where it has all. */
+export function undecidedBy(comparisons: readonly ScreenshotComparison[]): string | null {
+  const missing = comparisons.filter(({ outcome }) => outcome === 'MISSING');
+  if (missing.length === 0) return null;
+  const names = missing.map(({ path, project }) => `${posix.basename(path)} (${project})`);
+  const [images, them] = missing.length === 1 ? ['image', 'it'] : ['images', 'them'];
+  return `no baseline yet of ${missing.length} ${images}: ${names.join(', ').slice(0, 800)}; approve ${them} with this result`;
+}
+
+/** The images of one comparison, by what each shows. */
+interface Group {
+  stem: string;
+  parts: Partial<Record<string, string>>;
+}
+
+function groupsOf(attachments: SeenAttempt['attachments']): Group[] {
+  const groups: Group[] = [];
+  for (const { name, path, contentType } of attachments) {
+    const [, stem, part] = (contentType === 'image/png' && imagePart.exec(name)) || [];
+    if (stem === undefined || part === undefined) continue;
+    const last = groups.at(-1);
+    if (last?.stem === stem && !(part in last.parts)) last.parts[part] = path;
+    else groups.push({ stem, parts: { [part]: path } });
+  }
+  return groups;
+}
+
+export class RunBaselines {
+  readonly #workspace: Workspace;
+  /** Of the check in the workspace: paths of snapshots are relative to it. */
+  readonly #folder: string;
+  readonly #note: (message: string) => void;
+  /** Of what was deployed, by path; null where an approved image has nothing in its place. */
+  readonly #deployed = new Map<string, string | null>();
+
+  constructor(workspace: Workspace, folder: string, note: (message: string) => void) {
+    this.#workspace = workspace;
+    this.#folder = folder;
+    this.#note = note;
+  }
+
+  async #digestOf(path: string): Promise<string | null> {
+    const handle = await this.#workspace.read(posix.join(this.#folder, path));
+    if (handle === null) return null;
+    await using file = handle;
+    return hash('sha256', await file.readFile(), 'hex');
+  }
+
+  /** Writes what is compared with. Throws CODE_BUNDLE_UNAVAILABLE where an image cannot be fetched. */
+  async lay(
+    approved: readonly AssignedBaseline[],
+    snapshots: readonly { path: string; key: string }[],
+    image: (digest: string) => Promise<Buffer | null>,
+  ): Promise<void> {
+    const write = async (path: string, digest: string): Promise<void> => {
+      const bytes = await image(digest);
+      if (bytes === null) this.#note(`the image for ${path} is not kept any more`);
+      else await this.#workspace.write(posix.join(this.#folder, path), bytes);
+    };
+    for (const { path, key } of snapshots) await write(path, key.replace(/^files\//, ''));
+    for (const { path, platform, digest, deployedDigest } of approved) {
+      if (platform !== ownPlatform || !snapshotPath.safeParse(path).success) continue;
+      const deployed = await this.#digestOf(path);
+      this.#deployed.set(path, deployed);
+      if (deployed !== null && deployed !== deployedDigest) {
+        this.#note(`${path}: another image was deployed since one was approved; it counts`);
+      } else await write(path, digest);
+    }
+  }
+
+  /** Of a path as Playwright writes it: in the folder of the check, or null. */
+  #inside(path: string): string | null {
+    const root = join(this.#workspace.folder, this.#folder);
+    const from = path.startsWith('/') ? relative(root, path) : path;
+    return snapshotPath.safeParse(from).success ? from : null;
+  }
+
+  async #compared(
+    { project, errors, attachments }: SeenAttempt,
+    references: ReadonlyMap<string, string>,
+  ): Promise<ScreenshotComparison[]> {
+    const missing = errors.flatMap(({ message }) => {
+      const path = this.#inside(missingImage.exec(message)?.[1] ?? '');
+      return path === null ? [] : [path];
+    });
+    const found: ScreenshotComparison[] = [];
+    for (const { parts } of groupsOf(attachments)) {
+      // Older versions attach no expected image where there is none.
+      const expected =
+        parts['expected'] === undefined
+          ? missing.find((path) => !found.some((one) => one.path === path))
+          : relative(this.#folder, parts['expected']);
+      const path = expected === undefined ? null : this.#inside(expected);
+      const referenceOf = (part: string) => references.get(parts[part] ?? '') ?? null;
+      const actual = referenceOf('actual');
+      if (path === null || actual === null) continue;
+      const isMissing = missing.includes(path);
+      const deployed = this.#deployed.get(path);
+      found.push({
+        ...{ path, project: project.slice(0, 200), platform: ownPlatform, actual },
+        outcome: isMissing ? 'MISSING' : 'DIFFERENT',
+        deployedDigest:
+          isMissing || deployed !== undefined ? (deployed ?? null) : await this.#digestOf(path),
+        expected: isMissing ? null : referenceOf('expected'),
+        diff: referenceOf('diff'),
+      });
+    }
+    return found;
+  }
+
+  /** `references`: of the files that are kept, by their paths in the workspace. The last attempt counts. */
+  async comparisons(
+    attempts: readonly SeenAttempt[],
+    references: ReadonlyMap<string, string>,
+  ): Promise<ScreenshotComparison[]> {
+    const all = new Map<string, ScreenshotComparison>();
+    for (const attempt of attempts) {
+      for (const one of await this.#compared(attempt, references)) {
+        const key = `${one.project}\n${one.path}`;
+        // What a first attempt had nothing to compare with, a second one compares with what the first made.
+        if (all.get(key)?.outcome !== 'MISSING') all.set(key, one);
+      }
+    }
+    return [...all.values()].slice(0, maxComparisons);
+  }
+}
