@@ -25,6 +25,8 @@ export {
   revokeKey,
   revokeKeysMadeBy,
 } from './keys/store.ts';
+export { redirectProblem } from './decide/redirects.ts';
+export { programKeyMs, Programs } from './programs/programs.ts';
 export { type Maker, makerOf, requireGrant } from './require-role.ts';
 export type { ApiKeys, LocationKeys } from './location-keys.ts';
 export {

@@ -139,7 +139,9 @@ export function buildApp(parts: AppParts): Express {
       next(error);
       return;
     }
-    if (known.code === 'BAD_TOKEN') response.setHeader('WWW-Authenticate', 'Bearer');
+    if (known.code === 'BAD_TOKEN' && !response.hasHeader('WWW-Authenticate')) {
+      response.setHeader('WWW-Authenticate', 'Bearer');
+    }
     const { retryAfterSeconds } = known.attributes;
     if (retryAfterSeconds !== undefined) {
       response.setHeader('Retry-After', String(retryAfterSeconds));

@@ -21,6 +21,7 @@ import { bindApi } from './api.ts';
 import { buildApp, visitorAt } from './app.ts';
 import type { ControlPlaneParts } from './parts.ts';
 import { serveMcp } from './serve-mcp.ts';
+import { serveOAuth } from './serve-oauth.ts';
 import { ConsoleEvents, serveConsoleEvents } from './console-events.ts';
 import { serveConsole } from './console.ts';
 import { serveDocs } from './docs.ts';
@@ -169,6 +170,7 @@ export async function serveAll(
         ...{ keys, publicUrl, attempts: people.attempts, server, logger },
         bodyWithinMs: config.REQUEST_TIMEOUT_SECONDS * 1000,
       }),
+      oauth: serveOAuth(services, people.attempts),
       events: serveConsoleEvents(events, keys, consoleCookie),
       alertLinks: serveAlertLinks(services, people.attempts, onChange),
       console: await serveConsole(publicUrl),

@@ -18,6 +18,7 @@ import { authenticate, checkAccount, type KeyFinder } from '../http/authenticate
 import { countRefusal } from '../http/limit-requests.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { readBody } from '../http/read-body.ts';
+import { resourceMetadataPath } from './serve-oauth.ts';
 import type { CallApi } from '../mcp/index.ts';
 
 interface McpParts {
@@ -79,7 +80,7 @@ export function serveMcp({
   const router = Router();
 
   /** A client without a key learns nothing, not even which tools there are. */
-  const identify = async (request: Request) => {
+  const identify = async (request: Request, response: ExpressResponse) => {
     try {
       // Without cookies: another page of the browser must not call in the name of who reads it.
       const principal = await authenticate(request, 'apiKey', keys, undefined);
@@ -88,6 +89,10 @@ export function serveMcp({
       return principal;
     } catch (error) {
       countRefusal(attempts, request, address.refusals, error);
+      if (error instanceof ApiError && error.statusCode === 401) {
+        const metadata = `${publicUrl}${resourceMetadataPath}`;
+        response.setHeader('WWW-Authenticate', `Bearer resource_metadata="${metadata}"`);
+      }
       throw error;
     }
   };
@@ -97,7 +102,7 @@ export function serveMcp({
     if (origin !== undefined && origin !== new URL(publicUrl).origin) {
       throw invalidHeader('origin', 'must be absent: no other page may call this');
     }
-    const principal = await identify(request);
+    const principal = await identify(request, response);
     attempts.refuseMany(`mcp ${principal.keyId}`, account.messages);
     if (request.method !== 'POST') {
       response.setHeader('Allow', 'POST');

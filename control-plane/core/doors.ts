@@ -97,6 +97,11 @@ export const doors = {
     account: { messages: per(120, 60) },
     logged: 'each call of a tool, in the audit log',
   }),
+  // A person who is signed in agrees between the question and the exchange.
+  oauth: door({
+    address: { registrations: per(60, 3_600), questions: per(300, 60), exchanges: per(60, 60) },
+    logged: 'each key that a program takes, in the audit log',
+  }),
   events: door({ logged: 'nothing' }),
   alertLinks: door({ address: { uses: per(300, 60) }, logged: 'uses, in the audit log' }),
   console: door({ logged: 'nothing' }),

@@ -87,6 +87,11 @@ const expiresAt = z.iso
   .meta({ example: '2099-01-01T00:00:00Z' })
   .nullable();
 const byKey = z.object({ id: pathId });
+/** PKCE, RFC 7636: the SHA-256 of what the program keeps for itself. */
+export const codeChallenge = z
+  .string()
+  .regex(/^[\w-]{43}$/, { error: 'must be the SHA-256 of the code verifier in base64url' })
+  .meta({ example: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM' });
 
 export const accountRoutes = defineRoutes('Accounts', {
   listAccounts: get('/v1/accounts', 'List the accounts that the key can act for', {
@@ -139,6 +144,19 @@ export const apiKeyRoutes = defineRoutes('API keys', {
       expiresAt: expiresAt.default(null),
     }),
     response: apiKey.extend({ rawKey: z.string() }).meta({ id: 'NewApiKey' }),
+  }),
+  connectProgram: post('/v1/api-keys/connections', 'Let a program make a key of its own', {
+    description:
+      'For programs that ask by OAuth, such as clients of the Model Context Protocol: the console calls it when a person agrees. The program exchanges the code in `redirectTo` for a key that expires after 90 days and is listed with the others.',
+    role: 'ADMIN',
+    body: z.object({
+      clientId: z.string().max(8_192).meta({ description: 'As the program was registered' }),
+      redirectUri: z.string().max(2_048),
+      codeChallenge,
+      state: z.string().max(2_048).nullable().default(null),
+      role: role.default('READ_ONLY'),
+    }),
+    response: z.object({ redirectTo: z.string() }).meta({ id: 'ProgramConnection' }),
   }),
   updateApiKey: put('/v1/api-keys/{id}', 'Rename a key or change when it expires', {
     role: 'ADMIN',

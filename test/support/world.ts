@@ -31,6 +31,7 @@ import { testReportRoutes } from '@monitor/shared/contract/test-report.ts';
 import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { analyticsTypeRoutes } from '@monitor/shared/contract/analytics.ts';
 import { createLocationKey } from '../../control-plane/accounts/keys/store.ts';
+import { Programs } from '../../control-plane/accounts/programs/programs.ts';
 import type { Services } from '../../control-plane/core/services.ts';
 import { selfSigned, type KeyAndCertificate } from './certificates.ts';
 import { checkInOf } from './fake-agent.ts';
@@ -396,6 +397,9 @@ async function insertAlertGroup(
   return id;
 }
 
+/** Where the program of a world has its codes sent. */
+const redirectUri = 'https://program.example/back';
+
 /** What a browser gives; nothing is sent there. */
 export const pushSubscription = {
   endpoint: 'https://127.0.0.1:9/send',
@@ -482,6 +486,8 @@ export interface World {
   marker: string;
   /** Raw key of an agent of its private location. */
   agentKey: string;
+  /** Id of a program that was registered. */
+  program: string;
   /** Ids of the living; kinds whose handlers are missing have none. */
   ids: Record<Kind, (string | number)[]>;
 }
@@ -643,7 +649,8 @@ export async function buildWorld(
   await buildPages(services, target, accountId, marker, ids);
   await buildDashboard(target, marker, ids);
   await buildProject(target, marker, ids);
-  return { accountId, marker, agentKey: locationKey.rawKey, ids };
+  const program = new Programs(services).register({ name: marker, redirectUris: [redirectUri] });
+  return { accountId, marker, agentKey: locationKey.rawKey, program, ids };
 }
 
 /** Reported by a test runner, and over. */
@@ -907,7 +914,10 @@ const checkIn = checkInOf({ agentId });
 const testJob = { checkType: 'URL', logicalId: 'shop', sourceInfo: {} };
 
 /** A body for every operation that takes one, with which it would succeed in this world. */
-export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string, unknown>> {
+export async function exampleBodies({
+  ids,
+  program,
+}: World): Promise<ReadonlyMap<string, unknown>> {
   const name = 'changed';
   const bodies = new Map<string, unknown>();
   for (const { definition, create, update: change } of checkTypeRoutes) {
@@ -1001,6 +1011,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     updateDashboardIncidentUpdate: { description: 'changed' },
     createClientCertificate: certificate,
     createApiKey: { name, role: 'READ_ONLY' },
+    connectProgram: { clientId: program, redirectUri, codeChallenge: 'a'.repeat(43) },
     updateAccount: { name, alertSettings: {} },
     updateApiKey: { name },
     replayAlerts: {},

@@ -11,6 +11,7 @@ import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { readInstant } from '../../core/instant.ts';
 import type { ApiKeys } from '../location-keys.ts';
+import { Programs } from '../programs/programs.ts';
 import { makerOf, requireGrant } from '../require-role.ts';
 import { lockAccounts } from '../store.ts';
 import type { Services } from '../../core/services.ts';
@@ -46,10 +47,9 @@ async function getKey(db: Db, accountId: string, id: string): Promise<KeyRow> {
     .executeTakeFirstOrThrow(() => notFound('key', id));
 }
 
-export function apiKeyHandlers(
-  { db, clock }: Services,
-  keys: ApiKeys,
-): Handlers<typeof apiKeyRoutes> {
+export function apiKeyHandlers(services: Services, keys: ApiKeys): Handlers<typeof apiKeyRoutes> {
+  const { db, clock } = services;
+  const programs = new Programs(services);
   const toInstant = (expiresAt: string | null): number | null => {
     if (expiresAt === null) return null;
     const instant = readInstant(expiresAt, 'expiresAt');
@@ -98,6 +98,26 @@ export function apiKeyHandlers(
         const { id, rawKey } = await keys.create(unit, accountId, key);
         return { ...toWire(await getKey(unit, accountId, id)), rawKey };
       });
+    },
+
+    connectProgram: async ({ body }, { principal }) => {
+      const { clientId, redirectUri, state, ...agreed } = body;
+      const program = programs.find({ clientId, redirectUri });
+      if (program === null) {
+        throw invalidField(
+          'clientId',
+          'is not of a program that is registered with this redirectUri',
+        );
+      }
+      const { accountId } = principal;
+      const maker = makerOf(principal);
+      await requireGrant(db, { accountId, maker }, body.role);
+      const granted = { accountId, maker, name: program.name, clientId, redirectUri };
+      const redirectTo = new URL(redirectUri);
+      redirectTo.searchParams.set('code', programs.grant({ ...granted, ...agreed }));
+      redirectTo.searchParams.set('iss', services.publicUrl);
+      if (state !== null) redirectTo.searchParams.set('state', state);
+      return { redirectTo: redirectTo.href };
     },
 
     updateApiKey: async ({ params, body }, { principal }) => {

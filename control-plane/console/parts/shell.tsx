@@ -25,6 +25,7 @@ const MaintenanceView = late(() =>
 const StatusPagesView = late(() =>
   import('../views/status-pages.tsx').then((all) => all.StatusPagesView),
 );
+const ConnectView = late(() => import('../views/connect.tsx').then((all) => all.ConnectView));
 const SettingsView = late(() => import('../views/settings.tsx').then((all) => all.SettingsView));
 const LocationView = late(() => import('../forms/location.tsx').then((all) => all.LocationView));
 const IncidentView = late(() => import('../forms/incident.tsx').then((all) => all.IncidentView));
@@ -70,6 +71,8 @@ function viewOf({ parts, query }: Route) {
       return id === undefined ? <AgentsView /> : <LocationView key={id} id={id} />;
     case 'settings':
       return <SettingsView name={id} id={what} query={query} />;
+    case 'connect':
+      return <ConnectView query={query} />;
     case 'new':
       if (id === 'checks') return <PasteView />;
       return <EditView key={`new ${id} ${query.from}`} name={id ?? 'check'} query={query} />;

@@ -1,0 +1,257 @@
+// Own process: it starts a browser.
+/** Programs that get a key by asking a person, and those that try to get one otherwise. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import {
+  Client,
+  type OAuthClientProvider,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import type { Browser } from 'playwright-core';
+import { isRegistered, redirectProblem } from '../../control-plane/accounts/decide/redirects.ts';
+import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
+import { launchBrowser } from '../support/found-browser.ts';
+import { Browser as Person, insertMember, startPersonSession } from '../support/people.ts';
+import { assertPleasant } from '../support/pleasant-page.ts';
+import { httpServer } from '../support/servers.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { TestConsole } from '../support/test-console.ts';
+
+let browser: Browser;
+before(async () => {
+  browser = await launchBrowser();
+});
+after(async () => {
+  await browser.close();
+});
+
+const back = 'https://program.example/back';
+const verifier = 'a-verifier-that-only-the-program-knows-0123456789';
+const challenge = createHash('sha256').update(verifier).digest('base64url');
+
+async function register(cp: TestControlPlane, body: object = {}) {
+  const answer = await fetch(`${cp.url}/oauth/register`, {
+    ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+    body: JSON.stringify({ client_name: 'Editor', redirect_uris: [back], ...body }),
+  });
+  return { status: answer.status, body: (await answer.json()) as Record<string, string> };
+}
+
+/** A program that was registered, and a code that an owner let it have. */
+async function granted(cp: TestControlPlane, role = 'READ_WRITE', person?: Person) {
+  const { client_id: clientId = '' } = (await register(cp)).body;
+  const body = { clientId, redirectUri: back, codeChallenge: challenge, state: 's 1', role };
+  const path = '/v1/api-keys/connections';
+  const answer = await (person?.send('POST', path, body) ?? cp.api('POST', path, body));
+  if (answer.status !== 201) return { clientId, answer, code: '' };
+  const { redirectTo } = answer.body as { redirectTo: string };
+  const { origin, pathname, searchParams } = new URL(redirectTo);
+  assert.equal(origin + pathname, back);
+  assert.deepEqual([searchParams.get('state'), searchParams.get('iss')], ['s 1', cp.url]);
+  return { clientId, answer, code: searchParams.get('code') ?? '' };
+}
+
+async function exchange(cp: TestControlPlane, fields: Record<string, string>) {
+  const given = { grant_type: 'authorization_code', redirect_uri: back, code_verifier: verifier };
+  const answer = await fetch(`${cp.url}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ ...given, ...fields }),
+  });
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  return { status: answer.status, body: (await answer.json()) as Record<string, string | number> };
+}
+
+test('a client of the official SDK gets a key when a person agrees, and no more than that', async () => {
+  await using cp = await startTestControlPlane();
+  const received = Promise.withResolvers<URLSearchParams>();
+  await using program = await httpServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
+    if (pathname === '/back') received.resolve(searchParams);
+    response.end('you can close this page');
+  });
+  const kept: Record<string, unknown> = {};
+  const asked = Promise.withResolvers<URL>();
+  const authProvider: OAuthClientProvider = {
+    redirectUrl: `${program.url}/back`,
+    clientMetadata: { client_name: 'Editor', redirect_uris: [`${program.url}/back`] },
+    state: () => 'state of the editor',
+    clientInformation: () => kept['client'] as never,
+    saveClientInformation: (client) => void (kept['client'] = client),
+    tokens: () => kept['tokens'] as never,
+    saveTokens: (tokens) => void (kept['tokens'] = tokens),
+    redirectToAuthorization: (url) => {
+      asked.resolve(url);
+    },
+    saveCodeVerifier: (given) => void (kept['verifier'] = given),
+    codeVerifier: () => kept['verifier'] as string,
+  };
+  const transport = () =>
+    new StreamableHTTPClientTransport(new URL(`${cp.url}/mcp`), { authProvider });
+  const first = transport();
+  await assert.rejects(new Client({ name: 'a', version: '1' }).connect(first), UnauthorizedError);
+
+  const screens = new TestConsole(cp, browser);
+  await using visit = await screens.visit('#/checks');
+  const { page } = visit;
+  await page.goto((await asked.promise).href);
+  await page.getByRole('heading', { name: 'Connect Editor' }).waitFor();
+  await assertPleasant(page, 'a program on this computer', 1280, 'connect');
+  assert.equal(await page.getByLabel('What it may do').inputValue(), 'READ_ONLY');
+  await page.getByRole('button', { name: 'Allow' }).click();
+  const answer = await received.promise;
+  assert.equal(answer.get('state'), 'state of the editor');
+  await first.finishAuth(answer);
+
+  const client = new Client({ name: 'a', version: '1' });
+  await client.connect(transport());
+  const call = async (name: string, args: Record<string, unknown>) =>
+    (await client.callTool({ name, arguments: args })).isError;
+  assert.equal(await call('listChecks', {}), false);
+  const body = { name: 'home', request: { url: 'https://a.example/' } };
+  assert.equal(await call('createURLMonitor', { body, dryRun: false }), true);
+  const { body: keys } = await cp.api('GET', '/v1/api-keys');
+  const [made] = (keys as { name: string; role: string; expiresAt: string | null }[]).filter(
+    ({ name }) => name === 'Editor',
+  );
+  assert.equal(made?.role, 'READ_ONLY');
+  const livesMs = Date.parse(made.expiresAt ?? '') - Date.now();
+  assert.ok(livesMs > 89 * 86_400_000 && livesMs <= 90 * 86_400_000);
+});
+
+test('a code is good for its program, once, and for two minutes', async () => {
+  const clock = new TestClock(Date.now());
+  await using cp = await startTestControlPlane({ clock, requestsPerMinute: 0 });
+  const { client_id: other = '' } = (await register(cp, { client_name: 'Other' })).body;
+  const { code, clientId } = await granted(cp);
+  const wrong: Record<string, string>[] = [
+    { client_id: other, code },
+    { client_id: clientId, code, redirect_uri: `${back}/2` },
+    { client_id: clientId, code, code_verifier: verifier.replace('a', 'b') },
+    { client_id: clientId, code: `${code}a` },
+    // What is encrypted for something else is no code.
+    { client_id: clientId, code: clientId },
+  ];
+  for (const fields of wrong) {
+    const { status, body } = await exchange(cp, fields);
+    assert.deepEqual([status, body['error']], [400, 'invalid_grant'], JSON.stringify(fields));
+  }
+  const all = await Promise.all(
+    Array.from({ length: 8 }, () => exchange(cp, { client_id: clientId, code })),
+  );
+  const made = all.filter(({ status }) => status === 200);
+  assert.equal(made.length, 1);
+  const [{ body: token } = { body: {} as Record<string, string | number> }] = made;
+  assert.deepEqual([token['token_type'], token['expires_in']], ['Bearer', 90 * 86_400]);
+  const headers = { authorization: `Bearer ${token['access_token']}` };
+  assert.equal((await fetch(`${cp.url}/v1/checks`, { headers })).status, 200);
+
+  const late = await granted(cp);
+  clock.advance(120_000);
+  const tooLate = await exchange(cp, { client_id: late.clientId, code: late.code });
+  assert.equal(tooLate.body['error'], 'invalid_grant');
+  for (const [fields, error] of [
+    [{ grant_type: 'password' }, 'unsupported_grant_type'],
+    [{ code_verifier: 'short' }, 'invalid_request'],
+    [{ code: '' }, 'invalid_request'],
+  ] as const) {
+    const { body } = await exchange(cp, { client_id: clientId, code, ...fields });
+    assert.equal(body['error'], error);
+  }
+});
+
+test('nobody gives a program more than they have, also when they lose it meanwhile', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const { services } = cp.controlPlane;
+  const { accountId } = cp;
+  const member = async (role: 'ADMIN' | 'READ_WRITE') => {
+    const { id } = await insertMember(services, { accountId, name: role, role });
+    const { cookie } = await startPersonSession(services, accountId, id);
+    const person = new Person(cp);
+    person.cookie = cookie;
+    return { id, person };
+  };
+  const [admin, editor] = [await member('ADMIN'), await member('READ_WRITE')];
+  assert.equal((await granted(cp, 'OWNER', admin.person)).answer.status, 403);
+  assert.equal((await granted(cp, 'READ_ONLY', editor.person)).answer.status, 403);
+  const { clientId, code } = await granted(cp, 'ADMIN', admin.person);
+  await services.db
+    .updateTable('memberships')
+    .set({ role: 'READ_WRITE' })
+    .where('person_id', '=', admin.id)
+    .execute();
+  const refused = await exchange(cp, { client_id: clientId, code });
+  assert.equal(refused.body['error'], 'invalid_grant');
+});
+
+test('nobody is sent to an address without a person’s word', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const { client_id: clientId = '' } = (await register(cp)).body;
+  const ask = async (fields: Record<string, string>) => {
+    const query = new URLSearchParams({
+      ...{ response_type: 'code', client_id: clientId, redirect_uri: back, state: 's' },
+      ...{ code_challenge: challenge, code_challenge_method: 'S256', ...fields },
+    });
+    const { status, headers } = await fetch(`${cp.url}/oauth/authorize?${query.toString()}`, {
+      redirect: 'manual',
+    });
+    return { status, location: headers.get('location') };
+  };
+  const { status, location } = await ask({});
+  assert.equal(status, 302);
+  assert.ok(location?.startsWith(`${cp.url}/console/#/connect?`), String(location));
+  for (const fields of [
+    { redirect_uri: 'https://evil.example/' },
+    { client_id: `${clientId}a` },
+    { response_type: 'token' },
+    { code_challenge_method: 'plain' },
+    { code_challenge: 'short' },
+  ] as Record<string, string>[]) {
+    assert.deepEqual(await ask(fields), { status: 400, location: null }, JSON.stringify(fields));
+  }
+  const refusal = await register(cp, { redirect_uris: ['http://evil.example/'] });
+  assert.deepEqual([refusal.status, refusal.body['error']], [400, 'invalid_redirect_uri']);
+  // Both ends of the exchange are read by clients that know nothing of this product.
+  const unauthorized = await fetch(`${cp.url}/mcp`, { method: 'POST' });
+  const [, metadata = ''] =
+    /resource_metadata="(.*)"/.exec(unauthorized.headers.get('www-authenticate') ?? '') ?? [];
+  const resource = (await (await fetch(metadata)).json()) as Record<string, unknown>;
+  assert.deepEqual(
+    [resource['resource'], resource['authorization_servers']],
+    [`${cp.url}/mcp`, [cp.url]],
+  );
+});
+
+test('addresses of programs: those that only the program receives', () => {
+  const rows: [address: string, isGood: boolean][] = [
+    ['https://program.example/back?a=1', true],
+    ['http://127.0.0.1:3000/back', true],
+    ['http://[::1]/back', true],
+    ['http://localhost/back', true],
+    ['com.example.editor:/back', true],
+    ['http://program.example/back', false],
+    ['https://program.example/back#a', false],
+    ['https://user:word@program.example/', false],
+    ['javascript:alert(1)', false],
+    ['javascript://127.0.0.1/%0aalert(1)', false],
+    ['data:text/html,a.b', false],
+    ['file:///etc/passwd', false],
+    ['/back', false],
+    ['', false],
+  ];
+  for (const [address, isGood] of rows) {
+    assert.equal(redirectProblem(address) === null, isGood, address);
+  }
+  const pairs: [given: string, registered: string, isSame: boolean][] = [
+    ['http://127.0.0.1:4001/back', 'http://127.0.0.1:3000/back', true],
+    ['http://127.0.0.1:4001/back', 'http://127.0.0.1/back', true],
+    ['http://127.0.0.1:4001/other', 'http://127.0.0.1/back', false],
+    ['http://localhost/back', 'http://127.0.0.1/back', false],
+    ['https://program.example:444/back', 'https://program.example/back', false],
+    ['https://program.example/back/', 'https://program.example/back', false],
+  ];
+  for (const [given, registered, isSame] of pairs) {
+    assert.equal(isRegistered(given, [registered]), isSame, `${given} ${registered}`);
+  }
+});
