@@ -33,6 +33,7 @@ type Resource =
   | 'apiKey'
   | 'artifact'
   | 'audit'
+  | 'baseline'
   | 'check'
   | 'checkGroup'
   | 'checkOverview'

@@ -17,6 +17,7 @@ import { AgenticDetail } from './result-agentic.tsx';
 import { Attempts } from './result-attempts.tsx';
 import { Files } from './result-files.tsx';
 import { NetworkDetail } from './result-network.tsx';
+import { Screenshots } from './result-screenshots.tsx';
 import { ScriptDetail } from './result-script.tsx';
 
 function Verdict({ result }: { result: CheckResult }) {
@@ -167,6 +168,7 @@ export function ResultView({ checkId, resultId }: { checkId: string; resultId: s
       )}
       <InScript checkId={checkId} result={result} />
       <Attempts result={result} />
+      <Screenshots result={result} />
       <ResultDetail result={read.data} />
       {result.resultType === 'FINAL' && outcomeOf(result) !== 'P' && (
         <Section title="Alert">

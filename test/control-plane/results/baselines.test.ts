@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import test from 'node:test';
-import type { ArtifactDeclaration } from '@monitor/shared/contract/agent-protocol.ts';
 import type { CheckResult } from '@monitor/shared/contract/check-result-routes.ts';
-import type { ScreenshotComparison } from '@monitor/shared/contract/baseline.ts';
 import { CodeBundleStore } from '../../../control-plane/checks/index.ts';
 import { snapshotsOf } from '../../../control-plane/compat/test-sessions/snapshots.ts';
 import { ownedObjects } from '../../../control-plane/results/index.ts';
-import { declaration, sha256Base64 } from '../../support/artifact-api.ts';
+import { declaration } from '../../support/artifact-api.ts';
 import { FakeAgent } from '../../support/fake-agent.ts';
-import { minute, now, setUp, type Bench } from '../../support/results.ts';
+import { comparison, detailsOf, handIn, location } from '../../support/image-results.ts';
+import { minute, now, setUp } from '../../support/results.ts';
 
-const location = 'eu-west-1';
 const sha256 = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');
 
 /** Enough of a PNG to be taken for one: its signature and its size. */
@@ -21,63 +19,6 @@ function png(width: number, height = 10): Buffer {
   size.writeUInt32BE(width, 0);
   size.writeUInt32BE(height, 4);
   return Buffer.concat([start, size, Buffer.from([8, 2, 0, 0, 0])]);
-}
-
-const comparison = (
-  path: string,
-  fields: Partial<ScreenshotComparison> = {},
-): ScreenshotComparison => ({
-  ...{ path, project: 'chromium', platform: 'linux-x64', outcome: 'MISSING' },
-  ...{ deployedDigest: null, expected: null, actual: `artifact:${path}`, diff: null },
-  ...fields,
-});
-
-const detailsOf = (screenshotComparisons: ScreenshotComparison[]) => ({
-  ...{ type: 'PLAYWRIGHT_TEST', errors: [], startTime: now, endTime: now, runtimeVersion: '' },
-  ...{ jobLog: [], jobAssets: [], playwrightTestTraces: [], playwrightTestJsonReportFile: null },
-  ...{ tests: [], pages: [], playwrightTestVideos: [], screenshotComparisons },
-  traceSummary: { consoleErrors: 0, networkErrors: 0, documentErrors: 0, userScriptErrors: 0 },
-});
-
-/** Hands in a result with images, and the images that are given; gives the id of the result. */
-async function handIn(
-  bench: Bench,
-  key: string,
-  checkId: string,
-  given: {
-    comparisons: ScreenshotComparison[];
-    updatedSnapshots?: { path: string; name: string }[];
-    files: Record<string, Buffer>;
-    withheld?: string;
-    at?: number;
-  },
-): Promise<string> {
-  const artifacts: ArtifactDeclaration[] = Object.entries(given.files).map(([name, bytes]) =>
-    declaration(name, bytes.length, {
-      ...{ type: 'screenshot', contentType: 'image/png' },
-      withheld: given.withheld ?? null,
-    }),
-  );
-  const { updatedSnapshots } = given;
-  const browserCheckResult = {
-    ...detailsOf(given.comparisons),
-    ...(updatedSnapshots !== undefined && { updatedSnapshots }),
-  };
-  const fields = { browserCheckResult, artifacts, runLocation: location };
-  const result = bench.result(checkId, 'BROWSER', given.at ?? now, fields);
-  await bench.submitAll([result]);
-  for (const [name, bytes] of Object.entries(given.files)) {
-    if (given.withheld !== undefined) continue;
-    const sent = await fetch(
-      `${bench.cp.url}/v1/agent/artifacts/${result.id}/${encodeURIComponent(name)}`,
-      {
-        ...{ method: 'PUT', body: new Uint8Array(bytes) },
-        headers: { authorization: `Bearer ${key}`, digest: `sha-256=${sha256Base64(bytes)}` },
-      },
-    );
-    assert.equal(sent.status, 204, await sent.text());
-  }
-  return result.id;
 }
 
 async function world() {
