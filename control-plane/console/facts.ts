@@ -28,7 +28,7 @@ function factsOf({ label, target, runsOn, isRetried, analytics }: CheckTypeDefin
     label,
     target,
     isPinged: runsOn === 'control-plane',
-    isRetried,
+    isRetried: isRetried && runsOn !== 'control-plane',
     hasTests: analytics.groupBy.includes('test'),
     numbers: numbersOf(analytics),
     /** The field of the p95 among the figures of many checks. */

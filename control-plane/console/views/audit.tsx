@@ -17,7 +17,7 @@ type Entry = DataAt<'v1/audit-log'>['entries'][number];
 /** `updateURLMonitor` is "update URL monitor". */
 function inWords(operation: string) {
   return operation
-    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .replaceAll(/([a-z])([A-Z])|([A-Z])([A-Z][a-z])/g, '$1$3 $2$4')
     .replaceAll(/\b[A-Z][a-z]/g, (start) => start.toLowerCase());
 }
 

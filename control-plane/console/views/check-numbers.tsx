@@ -62,7 +62,7 @@ function Figures({
   return (
     <div class="tiles">
       <Tile
-        name={isWhole ? 'Availability' : `Availability of ${span(watched)}`}
+        name={isWhole || watched < 60_000 ? 'Availability' : `Availability of ${span(watched)}`}
         value={percent(availability)}
         tone={
           toneOf(availability, watched / ranges[range].ms) ||
@@ -77,7 +77,9 @@ function Figures({
           <Tile name="p99" value={time('p99')} />
         </>
       )}
-      <Tile name="Retries" value={inNumbers(numberIn(point, 'retries'))} />
+      {checkTypes[overview.checkType]?.isRetried === true && (
+        <Tile name="Retries" value={inNumbers(numberIn(point, 'retries'))} />
+      )}
     </div>
   );
 }

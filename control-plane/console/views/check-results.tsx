@@ -53,6 +53,8 @@ function whenFirst(overview: CheckOverview) {
 function Row({ result }: { result: CheckResult }) {
   const { word, tone } = outcomes[outcomeOf(result)];
   const isAttempt = result.resultType === 'ATTEMPT';
+  // A ping runs nothing, anywhere.
+  const isRun = !isPinged(result);
   return (
     <tr>
       <td>
@@ -67,11 +69,11 @@ function Row({ result }: { result: CheckResult }) {
           {!isAttempt && result.attempts > 1 && (
             <span class="tag">after {result.attempts} attempts</span>
           )}
-          {result.scheduledFor === null && <span class="tag">on demand</span>}
+          {isRun && result.scheduledFor === null && <span class="tag">on demand</span>}
         </span>
       </th>
-      <td class="wide-only">{result.runLocation}</td>
-      <td class="right">{duration(result.responseTime)}</td>
+      <td class="wide-only">{isRun && result.runLocation}</td>
+      <td class="right">{isRun && duration(result.responseTime)}</td>
       <td class="reason">{reasonOf(result)}</td>
     </tr>
   );

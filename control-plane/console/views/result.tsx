@@ -1,6 +1,7 @@
 /** One result: the verdict, then its evidence. */
 import type { CheckResult } from '@monitor/shared/contract/check-result-routes.ts';
 import { useDecrypted, useDecryptedShots, type Shown } from '../decryption.ts';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useErrorBoundary } from 'preact/hooks';
 import { duration, typeName } from '../format.ts';
 import { Decisions } from '../parts/decisions.tsx';
@@ -12,13 +13,26 @@ import { Time } from '../parts/time.tsx';
 import { Unlock, Unlocked } from '../parts/unlock.tsx';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
-import { exchangeOf, outcomeOf, outcomes, reasonOf, scriptOf } from '../state.ts';
+import { exchangeOf, isPinged, outcomeOf, outcomes, reasonOf, scriptOf } from '../state.ts';
 import { AgenticDetail } from './result-agentic.tsx';
 import { Attempts } from './result-attempts.tsx';
 import { Files } from './result-files.tsx';
 import { NetworkDetail } from './result-network.tsx';
 import { Screenshots } from './result-screenshots.tsx';
 import { ScriptDetail } from './result-script.tsx';
+
+/** A ping has none of these. */
+function factsOfRun(result: CheckResult): [name: string, value: ComponentChildren][] {
+  const { attempts, resultType, isLate, scheduledFor } = result;
+  const final = attempts > 1 ? `final, after ${attempts} attempts` : 'first attempt';
+  const run = resultType === 'ATTEMPT' ? `attempt ${attempts}, which was retried` : final;
+  return [
+    ['Duration', duration(result.responseTime)],
+    ['Location', result.runLocation],
+    ['Run', isLate ? `attempt ${attempts}, received after the run had ended and not counted` : run],
+    ['Scheduled', scheduledFor === null ? 'on demand' : <Time at={scheduledFor} />],
+  ];
+}
 
 function Verdict({ result }: { result: CheckResult }) {
   const letter = outcomeOf(result);
@@ -44,23 +58,8 @@ function Verdict({ result }: { result: CheckResult }) {
         <Facts
           entries={[
             ['Started', <Time at={result.startedAt} />],
-            ['Duration', duration(result.responseTime)],
-            ['Location', result.runLocation],
+            ...(isPinged(result) ? [] : factsOfRun(result)),
             ['Type', typeName(result.checkType)],
-            [
-              'Run',
-              result.isLate
-                ? `attempt ${result.attempts}, received after the run had ended and not counted`
-                : result.resultType === 'ATTEMPT'
-                  ? `attempt ${result.attempts}, which was retried`
-                  : result.attempts > 1
-                    ? `final, after ${result.attempts} attempts`
-                    : 'first attempt',
-            ],
-            [
-              'Scheduled',
-              result.scheduledFor === null ? 'on demand' : <Time at={result.scheduledFor} />,
-            ],
             ['Limit', result.overMaxResponseTime ? 'slower than its maximum' : null],
           ]}
         />

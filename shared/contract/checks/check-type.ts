@@ -295,9 +295,11 @@ export const httpCertificates = {
   },
 };
 
-/** A title within a sentence: `Browser check` becomes `browser check`, `TCP monitor` stays. */
+/** A title within a sentence: `Browser check` becomes `browser check`; `TCP monitor` and names stay. */
 export function inSentence(title: string): string {
-  return /^[A-Z]([a-z-])/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title;
+  return /^(?!Playwright)[A-Z][a-z-]/.test(title)
+    ? title.charAt(0).toLowerCase() + title.slice(1)
+    : title;
 }
 
 export function textOrNull(value: unknown): string | null {

@@ -510,8 +510,18 @@ test('what a check does not have is not named', async () => {
   await using opened = await visit(`#/checks/${world.backup}`, { refusals: [404] });
   await opened.page.getByText('Ping URL').waitFor();
   const text = await textOf(opened.page);
-  assert.doesNotMatch(text, /Target/);
+  // A ping runs nothing: it has no place, takes no time and is not repeated.
+  assert.doesNotMatch(text, /Target|on demand|control-plane|Retries|Availability of 0 s/);
   assert.match(text, /Expected every\s+1 day\s+Grace period\s+1 hour\s/);
+  await opened.page.goto(`${world.cp.url}/console/#/checks/${world.suite}`);
+  await opened.page.getByText('Flaky', { exact: true }).waitFor();
+  assert.match(await textOf(opened.page), /Retries\s+none\s/);
+  await opened.page.goto(`${world.cp.url}/console/#/settings/audit`);
+  await opened.page.getByText('create private location').waitFor();
+  const audited = await textOf(opened.page);
+  for (const words of ['create API check', 'create URL monitor', 'create multi step check']) {
+    assert.ok(audited.includes(words), words);
+  }
 });
 
 test('locations show their agents, those without come first', async () => {
