@@ -121,20 +121,37 @@ function readRows(rows: readonly { results_json: string }[]): {
   };
 }
 
+const oldestShard = prepareQuery<{ shards: string }, { shard: number }>((db, argument) =>
+  db
+    .selectFrom('roll_up_inbox')
+    .select('shard')
+    .where('shard', 'in', eachNumberIn(argument('shards')))
+    .orderBy('id')
+    .limit(1),
+);
+
+const countOf = (rows: readonly { result_count: number }[]): number =>
+  rows.reduce((sum, row) => sum + row.result_count, 0);
+
 /**
- * Takes the oldest rows of shards away: at least one, and others until they have `limit` results. The
- * caller holds the locks of these shards. Gives the results, the days of their runs and how many they are.
+ * Takes the oldest rows of shards away: at least one, and others until they have `limit` results. Those of the
+ * shard that has waited longest come first: where many wait, they are of few checks, whose sums are then changed
+ * once for many results. The caller holds the locks of these shards. Gives the results, the days of their runs and
+ * how many they are.
  */
 export async function takeFromInbox(
   db: Db,
   shards: readonly number[],
   limit: number,
 ): Promise<{ waiting: WaitingResults[]; days: string; count: number }> {
-  const rows = await takeRows.run(db, { shards: JSON.stringify(shards), limit });
-  return {
-    ...readRows(rows),
-    count: rows.reduce((sum, row) => sum + row.result_count, 0),
-  };
+  const all = JSON.stringify(shards);
+  const isOne = shards.length === 1;
+  const oldest = isOne ? [] : await oldestShard.run(db, { shards: all });
+  const first = isOne ? all : JSON.stringify(oldest.map(({ shard }) => shard));
+  const rows = await takeRows.run(db, { shards: first, limit });
+  const left = limit - countOf(rows);
+  if (left > 0 && !isOne) rows.push(...(await takeRows.run(db, { shards: all, limit: left })));
+  return { ...readRows(rows), count: countOf(rows) };
 }
 
 const rowsOfShard = prepareQuery<{ shard: number }, { results_json: string }>((db, argument) =>
