@@ -30,6 +30,10 @@ const deployedSnapshots = z
     masks: screenshotMasks ?? [],
   }));
 
+/** Whether an attached file is one of a comparison: without these nobody can approve an image. */
+export const isCompared = ({ name, contentType }: { name: string; contentType: string }) =>
+  contentType === 'image/png' && imagePart.test(name);
+
 /** What the definition of a check says of screenshots. */
 export const screenshotSettings = (definition: unknown) => deployedSnapshots.parse(definition);
 
@@ -62,9 +66,8 @@ interface Group {
 
 function groupsOf(attachments: SeenAttempt['attachments']): Group[] {
   const groups: Group[] = [];
-  for (const { name, path, contentType } of attachments) {
-    const [, stem, part] = (contentType === 'image/png' && imagePart.exec(name)) || [];
-    if (stem === undefined || part === undefined) continue;
+  for (const { name, path } of attachments.filter(isCompared)) {
+    const [, stem = '', part = ''] = imagePart.exec(name) ?? [];
     const last = groups.at(-1);
     if (last?.stem === stem && !(part in last.parts)) last.parts[part] = path;
     else groups.push({ stem, parts: { [part]: path } });
@@ -141,7 +144,9 @@ export class RunBaselines {
       const referenceOf = (part: string) => references.get(parts[part] ?? '') ?? null;
       const actual = referenceOf('actual');
       if (path === null || actual === null) continue;
-      const isMissing = missing.includes(path);
+      // A test that passed has written what was missing, or found no difference in the end.
+      if (errors.length === 0 && parts['diff'] !== undefined) continue;
+      const isMissing = errors.length === 0 || missing.includes(path);
       const deployed = this.#deployed.get(path);
       found.push({
         ...{ path, project: project.slice(0, 200), platform: ownPlatform, actual },

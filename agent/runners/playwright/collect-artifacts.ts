@@ -1,6 +1,7 @@
 /** The files of a suite that go with its result: those of failed tests first, for there is a limit. */
 import { join, relative, isAbsolute } from 'node:path';
 import type { ArtifactType } from '@monitor/shared/contract/check-result.ts';
+import { isCompared, isUndecided } from '../../browsers/run-baselines.ts';
 import type { Workspace } from '../../script-host/script-host.ts';
 import type { ArtifactSink } from '../runner.ts';
 import type { SuiteAttempt, SuiteEvents, SuiteTest } from './suite-events.ts';
@@ -45,6 +46,10 @@ function fileNameOf(test: SuiteTest, retry: number, { name, path }: Attachment):
 const needsAttention = ({ outcome, runningSince }: SuiteTest): boolean =>
   outcome === 'unexpected' || outcome === 'flaky' || outcome === null || runningSince !== null;
 
+/** Files of failed tests come first; of these, images that people are to compare. */
+const rankOf = ({ test, attachment }: { test: SuiteTest; attachment: Attachment }): number =>
+  (needsAttention(test) ? 0 : 2) + (isCompared(attachment) ? 0 : 1);
+
 /** Hands the attachments of the tests over. What lies outside the run's folder is left where it is. */
 export async function collectArtifacts(
   events: SuiteEvents,
@@ -53,16 +58,18 @@ export async function collectArtifacts(
   { log, withheldPictures }: { log: SuiteLog; withheldPictures: string | null },
 ): Promise<Collected> {
   const collected: Collected = { traces: [], videos: [], all: [], references: new Map() };
-  const tests = [...events.tests.values()].sort(
-    (left, right) => Number(needsAttention(right)) - Number(needsAttention(left)),
-  );
-  const files = tests.flatMap((test) =>
-    test.attempts
-      .filter(({ status }) => status !== 'skipped')
-      .flatMap(({ retry, attachments }) =>
-        attachments.map((attachment) => ({ test, retry, attachment })),
-      ),
-  );
+  const files = [...events.tests.values()]
+    .flatMap((test) =>
+      test.attempts
+        .filter(({ status }) => status !== 'skipped')
+        .flatMap(({ retry, errors, attachments }) =>
+          attachments
+            // Where there is no baseline, what was expected is a copy of what was seen.
+            .filter(({ name }) => !(isUndecided(errors) && name.endsWith('-expected.png')))
+            .map((attachment) => ({ test, retry, attachment })),
+        ),
+    )
+    .sort((left, right) => rankOf(left) - rankOf(right));
   const taken = new Set<string>();
   let absent = 0;
   for (const { test, retry, attachment } of files.slice(0, maxFiles)) {

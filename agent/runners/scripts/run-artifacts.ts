@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join, normalize, posix } from 'node:path';
 import { snapshotPath } from '@monitor/shared/contract/baseline.ts';
 import { artifactReference, type ArtifactType } from '@monitor/shared/contract/check-result.ts';
+import { isCompared } from '../../browsers/run-baselines.ts';
 import type { ArtifactSink } from '../runner.ts';
 import type { Workspace } from '../../script-host/script-host.ts';
 import { eventsOf, type RunEvent } from './run-events.ts';
@@ -36,6 +37,7 @@ function typeOf(name: string, contentType: string): ArtifactType {
 
 function filesOf(events: readonly RunEvent[]): RunFile[] {
   const attached = eventsOf(events, 'attachment').map(({ name, path, contentType }) => ({
+    isCompared: isCompared({ name, contentType }),
     path,
     name: posix.basename(path),
     type: typeOf(name, contentType),
@@ -56,7 +58,11 @@ function filesOf(events: readonly RunEvent[]): RunFile[] {
     type: 'report',
     contentType: 'application/json',
   };
-  return [...taken, ...attached].slice(0, maxFiles).concat(report);
+  const { compared = [], others = [] } = Object.groupBy(attached, (one) =>
+    one.isCompared ? 'compared' : 'others',
+  );
+  const files: RunFile[] = [...compared, ...taken, ...others];
+  return [...files.slice(0, maxFiles), report];
 }
 
 /** Names of snapshots, in the folder where the test runner keeps those of a file. */

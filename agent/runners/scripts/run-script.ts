@@ -33,6 +33,7 @@ import {
   type SeenStep,
 } from './run-events.ts';
 import type { CpuWaits } from '../../script-host/cpu-waits.ts';
+import type { Workspace } from '../../script-host/script-host.ts';
 import { openProxySession } from './proxy-session.ts';
 import {
   countedUntil,
@@ -149,6 +150,42 @@ function isWithoutBaselines(events: readonly RunEvent[]): boolean {
   );
 }
 
+/** Writes what the screenshots of a run are compared with. */
+async function layImages(
+  definition: CheckDefinition,
+  context: RunnerContext,
+  workspace: Workspace,
+  lines: CommonDetails['jobLog'],
+): Promise<{ baselines: RunBaselines; masks: string[] }> {
+  const baselines = new RunBaselines(workspace, 'check', (msg) => {
+    lines.push({ time: context.clock.now(), msg, level: 'WARN' });
+  });
+  const { snapshots, masks } = screenshotSettings(definition);
+  await baselines.lay(context.baselines ?? [], snapshots, imagesOf(context));
+  return { baselines, masks };
+}
+
+/** Screenshots that the run compared, or snapshots that it made anew. */
+async function imagesOfRun(
+  context: RunnerContext,
+  baselines: RunBaselines,
+  of: {
+    workspace: Workspace;
+    events: readonly RunEvent[];
+    file: string;
+    references: ReadonlyMap<string, string>;
+    withheld: string | null;
+  },
+): Promise<Pick<Ended, 'comparisons' | 'updated'>> {
+  if (context.updatesSnapshots === true) {
+    const { workspace, file, withheld } = of;
+    const updated = await updatedSnapshots(workspace, file, context.artifacts, withheld);
+    return { comparisons: [], updated };
+  }
+  const comparisons = await baselines.comparisons(attemptsOf(of.events), of.references);
+  return { comparisons, updated: [] };
+}
+
 interface Ended {
   readonly events: readonly RunEvent[];
   readonly isTest: boolean;
@@ -255,11 +292,7 @@ async function runInSession(
   });
   if ('code' in written) return beforeStart(written);
   const lines: CommonDetails['jobLog'] = [];
-  const baselines = new RunBaselines(workspace, 'check', (msg) => {
-    lines.push({ time: context.clock.now(), msg, level: 'WARN' });
-  });
-  const { snapshots, masks } = screenshotSettings(definition);
-  await baselines.lay(context.baselines ?? [], snapshots, imagesOf(context));
+  const { baselines, masks } = await layImages(definition, context, workspace, lines);
   const settings = {
     browser,
     masks,
@@ -330,12 +363,11 @@ async function runInSession(
   // Before files are moved: the browser can be looked at meanwhile.
   lease?.release(isUsual);
   const artifacts = await collectArtifacts(workspace, events, context.artifacts, seen.withheld);
-  const comparisons = await baselines.comparisons(attemptsOf(events), artifacts.references);
-  const updated =
-    context.updatesSnapshots === true
-      ? await updatedSnapshots(workspace, written.file, context.artifacts, seen.withheld)
-      : [];
-  const undecided = undecidedBy(comparisons);
+  const compared = await imagesOfRun(context, baselines, {
+    ...{ workspace, events, file: written.file, withheld: seen.withheld },
+    references: artifacts.references,
+  });
+  const undecided = undecidedBy(compared.comparisons);
   if (undecided !== null) {
     lines.push({ time: context.clock.now(), msg: undecided, level: 'WARN' });
   }
@@ -345,7 +377,7 @@ async function runInSession(
     isTest: written.isTest,
     failure: isForgiven ? null : failure,
     degraded: failure === null || isForgiven ? because : null,
-    ...{ artifacts, comparisons, updated },
+    ...{ artifacts, ...compared },
     lines,
     waits,
     endedAt,

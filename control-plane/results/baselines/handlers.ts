@@ -113,7 +113,10 @@ export function baselineHandlers(
       const image =
         row === undefined ? undefined : await codeBundles.open(accountId, row.image_path);
       if (image === undefined) throw notFound('baseline', id);
-      return asStream(image.stream, { 'Content-Length': image.row.size_bytes });
+      return asStream(image.stream, {
+        'Content-Length': image.row.size_bytes,
+        'X-Content-Type-Options': 'nosniff',
+      });
     },
 
     deleteBaseline: async ({ params: { checkId, id } }, { principal }) => {

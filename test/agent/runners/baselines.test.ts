@@ -25,7 +25,7 @@ const suite = {
   'package.json': JSON.stringify({ name: 'suite', private: true }),
   'playwright.config.js': `module.exports = {
     workers: 2,
-    expect: { timeout: process.env.TEST_GREP === 'same' ? 20_000 : 2_500 },
+    expect: { timeout: process.env.TEST_GREP === 'same' ? 20_000 : 1_500 },
     projects: [
       { name: 'desktop', use: { viewport: { width: 640, height: 360 } } },
       { name: 'phone', use: { viewport: { width: 320, height: 480 }, deviceScaleFactor: 2, isMobile: true } },
@@ -142,6 +142,16 @@ for (const masks of [[], ['.clock']]) {
   });
 }
 
+test('a suite that writes missing images by itself is undecided as well', async () => {
+  await using world = await suiteWorld();
+  const config = suite['playwright.config.js'].replace('{', "{ updateSnapshots: 'missing',");
+  const files = { ...suite, 'playwright.config.js': config };
+  const { seen, comparisons } = await world.run(files, { grep: 'same' });
+  assert.equal(seen.failure, null);
+  assert.match(String(degradedOf(seen)), /^no baseline yet/);
+  assert.ok(comparisons.every(({ outcome }) => outcome === 'MISSING'));
+});
+
 test('an approved image counts until another is deployed for its path', async () => {
   await using world = await suiteWorld();
   const first = await world.run(suite, { grep: 'same' });
@@ -217,6 +227,7 @@ test('a browser check is compared with what was approved, then with what is depl
     updatedSnapshots?.map(({ path }) => path),
     [missing?.path],
   );
+  assert.deepEqual([degradedOf(anew.seen), anew.comparisons], [null, []]);
   const made = await readFile(anew.fileOf(`artifact:${updatedSnapshots?.[0]?.name ?? ''}`));
   assert.deepEqual(pixelsOf(made).data, pixelsOf(gold).data);
 
