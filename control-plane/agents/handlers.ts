@@ -5,9 +5,11 @@ import { requireProtocol } from '../http/require-protocol.ts';
 import { boundedLabel } from '../observability/metrics.ts';
 import {
   checkIn,
+  finishShard,
   recordOpenRuns,
   releaseJobs,
   renewLeases,
+  shareRun,
   storeReports,
 } from '../scheduling/index.ts';
 import type { ResultIntake } from '../results/index.ts';
@@ -62,6 +64,14 @@ export function agentHandlers(
       const { accountId, location } = principal;
       await recordOpenRuns(services, { accountId, location, agentId: body.agentId }, body.runs);
       return undefined;
+    },
+
+    shareRun: async ({ body }, { principal, signal }) =>
+      shareRun(services, principal, body, signal),
+
+    finishShard: async ({ body }, { principal, bodyBytes }) => {
+      quotas.take(principal.accountId, principal.location, { resultBytes: bodyBytes });
+      return { outcome: await finishShard(services, principal, body) };
     },
 
     sendLogs: async ({ body }, { principal, bodyBytes }) => {

@@ -26,7 +26,12 @@ import {
 } from '../status-pages/index.ts';
 import { openLateIncidents } from '../incidents/index.ts';
 import { pruneMaintenance, writeNotices } from '../maintenance/index.ts';
-import { pruneAgentReports, pruneJobLeases, sampleQueues } from '../scheduling/index.ts';
+import {
+  pruneAgentReports,
+  pruneJobLeases,
+  pruneShards,
+  sampleQueues,
+} from '../scheduling/index.ts';
 import { afterGracePeriod, noteAliveAndWritten, whileClockTrusted } from '../reception/index.ts';
 import {
   healthTimers,
@@ -137,6 +142,7 @@ export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
     onOne('forget-test-sessions', 10 * minuteMs, () => forgetTestSessions(services), trusted),
     onOne('forget-trials', 10 * minuteMs, () => forgetTrials(services), trusted),
     onOne('prune-job-leases', hourMs, () => pruneJobLeases(services, resultsKeptMs), trusted),
+    onOne('prune-shards', minuteMs, () => pruneShards(services), trusted),
     onOne('forget-console-sessions', hourMs, () => forgetConsoleSessions(services), trusted),
     onOne(
       'prune-audit-log',

@@ -43,7 +43,10 @@ const advancedOfCheck: readonly Section[] = [
     'Heartbeat',
     'heartbeat.cron heartbeat.timezone heartbeat.grace heartbeat.graceUnit heartbeat.pingToken',
   ),
-  section('Suite', 'playwrightVersion workingDir installCommand browsers engine engineVersion'),
+  section(
+    'Suite',
+    'shards playwrightVersion workingDir installCommand browsers engine engineVersion',
+  ),
   section(
     'Pass criteria',
     `request.assertions degradedResponseTime maxResponseTime degradedPacketLossThreshold

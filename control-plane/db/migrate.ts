@@ -22,6 +22,7 @@ import * as shadow from './migrations/0062-shadow.ts';
 import * as serviceIncidents from './migrations/0063-service-incidents.ts';
 import * as projectCommits from './migrations/0064-project-commits.ts';
 import * as shadowRetries from './migrations/0065-shadow-retries.ts';
+import * as runShards from './migrations/0066-run-shards.ts';
 import * as baselines from './migrations/0067-baselines.ts';
 import * as countedChecks from './migrations/0068-counted-checks.ts';
 import type { Db } from './tables.ts';
@@ -58,6 +59,7 @@ const migrations = {
   '0063-service-incidents': serviceIncidents,
   '0064-project-commits': projectCommits,
   '0065-shadow-retries': shadowRetries,
+  '0066-run-shards': runShards,
   '0067-baselines': baselines,
   '0068-counted-checks': countedChecks,
 } satisfies Record<string, SchemaMigration>;

@@ -4,7 +4,7 @@ import { saveLearnedScript } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { toFlag } from '../db/columns.ts';
 import type { Db } from '../db/tables.ts';
-import { createJobs, finishJobs } from '../scheduling/index.ts';
+import { createJobs, endSharedRuns, finishJobs } from '../scheduling/index.ts';
 import { announceArtifacts } from './announce-artifacts.ts';
 import { groupErrors } from './group-errors.ts';
 import type { RunItem } from './ingest-facts.ts';
@@ -183,6 +183,15 @@ async function storeWhatBelongsTo(
   return taught;
 }
 
+function endShared(db: Db, { closings }: IngestPlan, now: number) {
+  const shared = closings.filter(({ item }) => findAgentType(item.checkType)?.shardsOf);
+  return endSharedRuns(
+    db,
+    shared.map(({ accountId, run }) => ({ accountId, runId: run.row.run_id })),
+    now,
+  );
+}
+
 /** Writes a plan whose runs are stored. */
 export async function storePlan(
   services: Services,
@@ -198,7 +207,7 @@ export async function storePlan(
   const retried = plan.jobs.map(({ accountId, location }) => ({ accountId, location }));
   const stored: StoredPlan = {
     ...{ verdicts: [], endings: [], endedRuns: [] },
-    locationsWithNews: [...taught, ...retried],
+    locationsWithNews: [...taught, ...retried, ...(await endShared(db, plan, now))],
   };
   const changes = new Map<string, StatusChange>();
   for (const { accountId, run, item } of plan.closings) {

@@ -19,6 +19,7 @@ import { jobsPerCheckIn } from './location-hub.ts';
 import type { HeldState, Holding } from './holding.ts';
 import type { LocationView } from './location-view.ts';
 import { runFirst } from './schedule-check.ts';
+import { leaseShards } from './run-shards.ts';
 import type { WaitingJobs } from './waiting-jobs.ts';
 
 /** The first protocol whose agents derive ids with a key. */
@@ -32,7 +33,19 @@ interface Caller {
   keyId: string;
 }
 
-type JobRow = RowOf<'jobs'>;
+type JobRow = Omit<
+  RowOf<'jobs'>,
+  'account_id' | 'location' | 'agent_id' | 'lease_until' | 'expires_at' | 'cancel_requested_at'
+> & { shard?: Job['shard']; check_revision?: number };
+
+/** A shard as a job of the first attempt that it is part of. */
+function jobOfShard({ shard: index, total, ...row }: RowOf<'run_shards'>): JobRow {
+  return {
+    ...row,
+    ...{ shard: { index, total }, sequence_started_at: null, not_before: row.created_at },
+    ...{ streams_logs: 0, updates_snapshots: 0 },
+  };
+}
 
 /** Jobs with their assembled checks; inherited settings are read once for all of them. */
 async function toJobs(
@@ -53,6 +66,8 @@ async function toJobs(
   return rows.flatMap((row) => {
     const check = byId.get(row.check_id);
     if (check === undefined || !runsOnAgents(check.type)) return [];
+    // Changed just now: its lease runs out, and who has the check as it was takes it.
+    if (row.check_revision !== undefined && row.check_revision !== check.revision) return [];
     return [
       {
         id: row.id,
@@ -68,30 +83,37 @@ async function toJobs(
         environmentUrl: row.environment_url,
         ...(fromFlag(row.streams_logs) ? { streamsLogs: true } : {}),
         ...(fromFlag(row.updates_snapshots) ? { updatesSnapshots: true } : {}),
+        ...(row.shard === undefined ? {} : { shard: row.shard }),
       },
     ];
   });
 }
 
-/** Leases waiting jobs of the location to the agent. */
+/** Leases waiting jobs of the location to the agent, and shards as far as it has room for them. */
 async function leaseJobs(
   services: Services,
   caller: Caller,
-  agentId: string,
+  { agentId, roomForShards: room = 0 }: CheckInRequest,
   { view, jobs }: { view: LocationView; jobs: WaitingJobs },
 ): Promise<Job[]> {
   const now = services.clock.now();
   const jobIds = jobs.offersTo(agentId, view.members, { now, most: jobsPerCheckIn });
-  if (jobIds.length === 0) return [];
+  const shardIds = jobs.shardsFor(agentId, view.members, { now, room });
+  if (jobIds.length + shardIds.length === 0) return [];
   // Other polls must not try to take the same ones.
-  jobs.remove(jobIds);
+  jobs.remove([...jobIds, ...shardIds]);
   const leaseUntil = now + leaseMs;
   try {
-    const rows = await services.commits.run((db) =>
-      leaseWaiting(db, { ...caller, agentId, jobIds }, { now, leaseUntil }),
-    );
+    const { rows, shards } = await services.commits.run(async (db) => ({
+      rows:
+        jobIds.length === 0
+          ? []
+          : await leaseWaiting(db, { ...caller, agentId, jobIds }, { now, leaseUntil }),
+      shards: await leaseShards(db, { ...caller, agentId }, shardIds, now),
+    }));
     if (rows.length < jobIds.length) services.hub.doubtJobs(caller);
-    return await toJobs(services, caller, rows, { leaseUntil, proxyUrl: view.proxyUrl });
+    const taken = [...rows, ...shards.map(jobOfShard)];
+    return await toJobs(services, caller, taken, { leaseUntil, proxyUrl: view.proxyUrl });
   } catch (error) {
     services.hub.doubtJobs(caller);
     throw error;
@@ -198,7 +220,7 @@ export async function checkIn(
     refuseWhenStopping(services);
     return answerOfVisit(services, caller, request, receivedAt);
   }
-  hub.arrive(caller, request.agentId, request.startedAt);
+  hub.arrive(caller, request);
   let how: Parameters<typeof hub.depart>[2] = 'failed';
   try {
     const answer = await answerOf(services, caller, request, receivedAt, signal);
@@ -269,7 +291,7 @@ async function answerOf(
     const news = await newsFor(view, heldBy(services, caller, request, holding), holding);
     const jobs = signal.aborted
       ? []
-      : await leaseJobs(services, caller, agentId, { view, jobs: waiting });
+      : await leaseJobs(services, caller, request, { view, jobs: waiting });
     const calledOff = waiting.cancelledOf(agentId);
     const knownToBe = hub.lastAnswer(caller, agentId)?.calledOff;
     const cancellations = calledOff.filter((runId) => knownToBe?.has(runId) !== true);

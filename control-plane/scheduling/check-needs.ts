@@ -61,12 +61,14 @@ export function candidateFromRow(row: AgentRow): Candidate {
     browsers = [],
     encryptsResults = false,
     substitutesRuntimes = false,
+    runsShards = false,
   } = fromJson<{
     checkTypes: string[];
     runtimes?: string[];
     browsers?: string[];
     encryptsResults?: boolean;
     substitutesRuntimes?: boolean;
+    runsShards?: boolean;
   }>(row.capabilities_json);
   return {
     id: row.id,
@@ -76,5 +78,6 @@ export function candidateFromRow(row: AgentRow): Candidate {
     hasBrowser: browsers.length > 0,
     encryptsResults,
     substitutesRuntimes,
+    runsShards,
   };
 }

@@ -51,6 +51,7 @@ export { privateLocationHandlers, privateLocationsOf } from './private-locations
 export { schedulePreviewHandlers } from './preview-schedule.ts';
 export { pruneJobLeases } from './prune-job-leases.ts';
 export { RetryLocations } from './reschedule-retry.ts';
+export { endSharedRuns, finishShard, pruneShards, shareRun } from './run-shards.ts';
 export { RunSignals } from './run-signals.ts';
 export { sampleQueues } from './sample-queues.ts';
 export { markSwept, newsOfChecks, notifyAgents, scheduleOfChecks } from './schedule-check.ts';

@@ -1,4 +1,7 @@
-/** Every change of `jobs`: queued runs outside of the schedule, and their leases. */
+/**
+ * Every change of `jobs`: queued runs outside of the schedule, and their leases. Shards of runs are leased
+ * in the same way, see `run-shards.ts`.
+ */
 import type { ExpressionBuilder } from 'kysely';
 import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
@@ -9,7 +12,7 @@ import { lockRows } from '../db/lock.ts';
 import { rowsOf } from '../db/rows.ts';
 import type { Database, Db, RowOf } from '../db/tables.ts';
 import { shiftOf, type Gap } from '../reception/index.ts';
-import { raiseJobs } from '../core/location-versions.ts';
+import { raiseJobs, type Place } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 
 /** Lifetime of a job that no agent takes. */
@@ -159,31 +162,40 @@ export async function renewLeases(
   { accountId, location, agentId, jobIds }: JobsOfAgent,
   now: number,
 ): Promise<string[]> {
-  const rows = await db
-    .updateTable('jobs')
-    .set({ lease_until: now + leaseMs })
-    .where('account_id', '=', accountId)
-    .where('location', '=', location)
-    .where('agent_id', '=', agentId)
-    .where('id', 'in', jobIds)
-    .returning('id')
-    .execute();
-  return rows.map((row) => row.id);
+  const renewed: string[] = [];
+  for (const table of ['jobs', 'run_shards'] as const) {
+    if (renewed.length === jobIds.length) break;
+    const rows = await db
+      .updateTable(table)
+      .set({ lease_until: now + leaseMs })
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .where('agent_id', '=', agentId)
+      .where('id', 'in', jobIds)
+      .returning('id')
+      .execute();
+    renewed.push(...rows.map((row) => row.id));
+  }
+  return renewed;
 }
+
+const released = { agent_id: null, lease_until: null };
 
 /** Releases jobs in a transaction, so that other agents may take them at once. */
 export async function releaseJobs(
   db: Db,
   { accountId, location, agentId, jobIds }: JobsOfAgent,
 ): Promise<void> {
-  await db
-    .updateTable('jobs')
-    .set({ agent_id: null, lease_until: null })
-    .where('account_id', '=', accountId)
-    .where('location', '=', location)
-    .where('agent_id', '=', agentId)
-    .where('id', 'in', jobIds)
-    .execute();
+  for (const table of ['jobs', 'run_shards'] as const) {
+    await db
+      .updateTable(table)
+      .set(released)
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .where('agent_id', '=', agentId)
+      .where('id', 'in', jobIds)
+      .execute();
+  }
   await raiseJobs(db, accountId, [location]);
 }
 
@@ -192,13 +204,34 @@ export async function releaseJobsOf(
   db: Db,
   { accountId, location, gone }: { accountId: string; location: string; gone: readonly string[] },
 ): Promise<void> {
-  await db
-    .updateTable('jobs')
-    .set({ agent_id: null, lease_until: null })
+  for (const table of ['jobs', 'run_shards'] as const) {
+    await db
+      .updateTable(table)
+      .set(released)
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .where('agent_id', 'in', gone)
+      .execute();
+  }
+}
+
+/** The shards of agents that started again: these have forgotten them. */
+export async function releaseShardsOf(
+  db: Db,
+  { accountId, location }: Place,
+  agentIds: readonly string[],
+): Promise<void> {
+  if (agentIds.length === 0) return;
+  const free = await db
+    .updateTable('run_shards')
+    .set(released)
     .where('account_id', '=', accountId)
     .where('location', '=', location)
-    .where('agent_id', 'in', gone)
+    .where('agent_id', 'in', eachOf(agentIds))
+    .where('outcome_json', 'is', null)
+    .returning('id')
     .execute();
+  if (free.length > 0) await raiseJobs(db, accountId, [location]);
 }
 
 export interface FinishedJob {
@@ -319,6 +352,14 @@ export async function moveJobs(db: Db, gap: Gap): Promise<void> {
     .updateTable('jobs')
     .set((set) => ({
       not_before: set('not_before', '+', gap.stepMs),
+      expires_at: set('expires_at', '+', shift),
+      lease_until: set('lease_until', '+', shift),
+    }))
+    .execute();
+  await db
+    .updateTable('run_shards')
+    .set((set) => ({
+      created_at: set('created_at', '+', gap.stepMs),
       expires_at: set('expires_at', '+', shift),
       lease_until: set('lease_until', '+', shift),
     }))

@@ -13,6 +13,7 @@
  *   failed     its check-in could not be written: it may back off before it tries again
  *   gone       it said goodbye or did not come back; it no longer counts
  */
+import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import { sleep } from '@monitor/shared/clock.ts';
 import type { Bus } from '../core/bus.ts';
 import { Gathered } from '../core/gathered.ts';
@@ -86,6 +87,8 @@ interface Attendance {
   startedAt: number;
   /** How often a process came after one that began later. */
   turnsBack: number;
+  /** How many shards it would begin at once. */
+  room: number;
   stopWaiting: (() => void) | null;
 }
 
@@ -93,6 +96,7 @@ const newAttendance = (): Attendance => ({
   polls: 0,
   startedAt: 0,
   turnsBack: 0,
+  room: 0,
   stopWaiting: null,
 });
 
@@ -247,7 +251,7 @@ export class LocationHub {
   }
 
   /** A check-in of an agent begins. Every call needs one of `depart`. */
-  arrive(place: Place, agentId: string, startedAt: number): void {
+  arrive(place: Place, { agentId, startedAt, roomForShards }: CheckInRequest): void {
     const { attendances } = this.#entry(place);
     const attendance = attendances.get(agentId) ?? newAttendance();
     if (startedAt < attendance.startedAt) {
@@ -261,6 +265,7 @@ export class LocationHub {
       }
     }
     attendance.startedAt = startedAt;
+    attendance.room = roomForShards ?? 0;
     attendance.stopWaiting?.();
     attendance.stopWaiting = null;
     attendance.polls += 1;
@@ -694,7 +699,7 @@ export class LocationHub {
   }
 
   /** Wakes as many polls as the waiting jobs need, and those that must cancel a run. */
-  #offerJobs({ jobs, waiters, members }: LocationEntry): void {
+  #offerJobs({ jobs, waiters, members, attendances }: LocationEntry): void {
     const wake = (agentId: string): void => {
       for (const wakeOne of waiters.get(agentId) ?? []) wakeOne();
     };
@@ -705,6 +710,10 @@ export class LocationHub {
       if (offered.size >= jobs.count) break;
       const before = offered.size;
       for (const id of jobs.offersTo(agentId, members, { now, most: jobsPerCheckIn })) {
+        offered.add(id);
+      }
+      const room = attendances.get(agentId)?.room ?? 0;
+      for (const id of jobs.shardsFor(agentId, members, { now, room, without: offered })) {
         offered.add(id);
       }
       if (offered.size > before) wake(agentId);

@@ -15,7 +15,7 @@ import { raiseJobs, type Place } from '../core/location-versions.ts';
 import { aliveReplicas, aliveWithinMs } from '../replicas/index.ts';
 import type { Candidate } from './decide/assignment.ts';
 import { candidateFromRow } from './check-needs.ts';
-import { releaseJobsOf } from './jobs.ts';
+import { releaseJobsOf, releaseShardsOf } from './jobs.ts';
 
 export type { Place };
 
@@ -164,6 +164,7 @@ const servingRows = (db: Db) =>
   db
     .selectFrom('agents')
     .select(['account_id', 'location', 'id', 'capacity_light', 'capabilities_json', 'replica_id'])
+    .select('started_at')
     .where('gone_at', 'is', null);
 
 const isIn =
@@ -190,7 +191,8 @@ function offersSame(one: Candidate, other: Candidate): boolean {
     one.weight === other.weight &&
     areEqual(one.checkTypes, other.checkTypes) &&
     areEqual(one.runtimes, other.runtimes) &&
-    one.hasBrowser === other.hasBrowser
+    one.hasBrowser === other.hasBrowser &&
+    one.runsShards === other.runsShards
   );
 }
 
@@ -222,6 +224,12 @@ export async function joinLocation(
     .where('id', 'in', eachOf(arrivals.map(({ request }) => request.agentId)))
     .execute();
   const known = new Map(serving.map((row) => [row.id, candidateFromRow(row)]));
+  const startedAt = new Map(serving.map((row) => [row.id, row.started_at]));
+  const restarted = arrivals
+    .map(({ request }) => request)
+    .filter(
+      (request) => (startedAt.get(request.agentId) ?? request.startedAt) !== request.startedAt,
+    );
   const news = new Set<string>();
   for (const arrival of inOrder(arrivals)) {
     const { agentId } = arrival.request;
@@ -249,6 +257,11 @@ export async function joinLocation(
       .execute();
   }
   if (news.size > 0) await raiseEpoch(db, before, await isServed(db, place), now);
+  await releaseShardsOf(
+    db,
+    place,
+    restarted.map(({ agentId }) => agentId),
+  );
   return news;
 }
 

@@ -117,6 +117,32 @@ declare module '../db/tables.ts' {
       updates_snapshots: Generated<number>;
       cancel_requested_at: Generated<number | null>;
     };
+    /** Parts of a run that agents of its location share, until the run has its result. */
+    run_shards: {
+      id: string;
+      account_id: string;
+      location: string;
+      run_id: string;
+      attempt: number;
+      /** From 1 to `total`. */
+      shard: number;
+      total: number;
+      check_id: string;
+      /** All parts are of this revision of the check. */
+      check_revision: number;
+      /** Empty for a scheduled run. */
+      source: string;
+      environment_url: string | null;
+      slot_location: string;
+      scheduled_for: number | null;
+      created_at: number;
+      expires_at: number;
+      agent_id: string | null;
+      lease_until: number | null;
+      cancel_requested_at: number | null;
+      /** A `ShardOutcome`; null until it ended. */
+      outcome_json: string | null;
+    };
     /**
      * Records of leases, which outlive their jobs: they are kept as long as results, because a result
      * may have waited in the outbox of an agent.

@@ -9,6 +9,7 @@ import { agentsFor, type Candidate, type Needs } from './decide/assignment.ts';
 import { keyOfNeeds } from './decide/assignments.ts';
 import { cancelledOpenRuns } from './open-runs.ts';
 import type { LocatedCheck } from './location-view.ts';
+import { openShards, type OpenShard } from './run-shards.ts';
 import type { Place } from './serving-agents.ts';
 
 interface WaitingJob {
@@ -17,8 +18,13 @@ interface WaitingJob {
   needs: Needs;
 }
 
+interface WaitingShard extends WaitingJob {
+  runId: string;
+}
+
 export class WaitingJobs {
   #jobs: WaitingJob[] = [];
+  #shards: WaitingShard[] = [];
   #cancelled: ReadonlyMap<string, readonly string[]> = new Map();
   /** When the first lease of an agent ends, unless it is renewed. */
   #firstLeaseEnd = Number.POSITIVE_INFINITY;
@@ -27,11 +33,11 @@ export class WaitingJobs {
   #members: ReadonlyMap<string, Candidate> = new Map();
 
   get isEmpty(): boolean {
-    return this.#jobs.length === 0;
+    return this.count === 0;
   }
 
   get count(): number {
-    return this.#jobs.length;
+    return this.#jobs.length + this.#shards.length;
   }
 
   /** True when a lease ended since the jobs were read. */
@@ -65,7 +71,8 @@ export class WaitingJobs {
       .orderBy('not_before')
       .orderBy('id')
       .execute();
-    const isLeased = (row: (typeof rows)[number]): boolean =>
+    const shards = await openShards(db, place);
+    const isLeased = (row: Pick<OpenShard, 'agent_id' | 'lease_until'>): boolean =>
       row.agent_id !== null && (row.lease_until ?? 0) > now;
     const waiting = rows.filter((row) => row.cancel_requested_at === null && !isLeased(row));
     const needsOf = await this.#needsOf(db, accountId, checks, [
@@ -75,16 +82,44 @@ export class WaitingJobs {
       const needs = needsOf(checkId);
       return needs === undefined ? [] : [{ id, expiresAt, needs }];
     });
-    this.#firstLeaseEnd = rows
+    this.#shards = await this.#waitingAmong(
+      db,
+      accountId,
+      shards.filter((row) => row.cancel_requested_at === null && !isLeased(row)),
+    );
+    const all = [...rows, ...shards];
+    this.#firstLeaseEnd = all
       .filter(isLeased)
       .reduce((end, row) => Math.min(end, row.lease_until ?? end), Number.POSITIVE_INFINITY);
     const cancelled = await cancelledOpenRuns(db, place);
-    for (const { agent_id: agentId, run_id: runId, ...row } of rows) {
+    for (const { agent_id: agentId, run_id: runId, ...row } of all) {
       if (row.cancel_requested_at === null || agentId === null) continue;
       const ofAgent = cancelled.get(agentId) ?? [];
       if (!ofAgent.includes(runId)) cancelled.set(agentId, [...ofAgent, runId]);
     }
     this.#cancelled = cancelled;
+  }
+
+  /** Those whose check is as it was when they were made. */
+  async #waitingAmong(
+    db: Db,
+    accountId: string,
+    shards: readonly OpenShard[],
+  ): Promise<WaitingShard[]> {
+    if (shards.length === 0) return [];
+    const checks = await db
+      .selectFrom('checks')
+      .selectAll()
+      .where(unindexed<string>('account_id'), '=', accountId)
+      .where('id', 'in', eachOf([...new Set(shards.map((row) => row.check_id))]))
+      .execute();
+    const needs = await needsOfChecks(db, accountId, checks);
+    const revisions = new Map(checks.map((check) => [check.id, check.revision]));
+    return shards.flatMap(({ id, run_id: runId, expires_at: expiresAt, ...row }) => {
+      const ofCheck = needs.get(row.check_id);
+      if (ofCheck === undefined || revisions.get(row.check_id) !== row.check_revision) return [];
+      return [{ id, runId, expiresAt, needs: ofCheck }];
+    });
   }
 
   /** Checks of other locations, whose runs continue here, are not among those of the view. */
@@ -112,16 +147,39 @@ export class WaitingJobs {
     members: ReadonlyMap<string, Candidate>,
     { now, most }: { now: number; most: number },
   ): string[] {
-    if (this.#members !== members) {
-      this.#members = members;
-      this.#able = new Map();
-    }
+    this.#follow(members);
     const found: string[] = [];
     for (const { id, expiresAt, needs } of this.#jobs) {
       if (found.length === most) break;
       if (expiresAt > now && this.#isAble(agentId, needs)) found.push(id);
     }
     return found;
+  }
+
+  /**
+   * Ids of the shards that this agent may take: as many as it has room for, and one of each run, since the
+   * others are there to share it. `without` are offered to others.
+   */
+  shardsFor(
+    agentId: string,
+    members: ReadonlyMap<string, Candidate>,
+    { now, room, without }: { now: number; room: number; without?: ReadonlySet<string> },
+  ): string[] {
+    if (this.#shards.length === 0 || members.get(agentId)?.runsShards !== true) return [];
+    this.#follow(members);
+    const found = new Map<string, string>();
+    for (const { id, runId, expiresAt, needs } of this.#shards) {
+      if (found.size >= room) break;
+      if (found.has(runId) || without?.has(id) === true || expiresAt <= now) continue;
+      if (this.#isAble(agentId, needs)) found.set(runId, id);
+    }
+    return [...found.values()];
+  }
+
+  #follow(members: ReadonlyMap<string, Candidate>): void {
+    if (this.#members === members) return;
+    this.#members = members;
+    this.#able = new Map();
   }
 
   #isAble(agentId: string, needs: Needs): boolean {
@@ -138,5 +196,6 @@ export class WaitingJobs {
   remove(jobIds: readonly string[]): void {
     const taken = new Set(jobIds);
     this.#jobs = this.#jobs.filter(({ id }) => !taken.has(id));
+    this.#shards = this.#shards.filter(({ id }) => !taken.has(id));
   }
 }

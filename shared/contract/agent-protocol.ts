@@ -6,9 +6,16 @@
 import { z } from 'zod';
 import { maxBaselinesOfCheck, sha256Hex, snapshotPath } from './baseline.ts';
 import { retryStrategy } from './check.ts';
+import { maxShards } from './checks/playwright.ts';
 import { controlPlaneWatch, peerAddress } from './control-plane-watch.ts';
 import { submittedEncryptedResult, resultPublicKey } from './encrypted-result.ts';
-import { artifactType, missedReason, resultType, submittedResults } from './check-result.ts';
+import {
+  artifactType,
+  missedReason,
+  playwrightCheckResult,
+  resultType,
+  submittedResults,
+} from './check-result.ts';
 import { pathId } from './primitives.ts';
 import { protocolVersion } from './protocol-version.ts';
 import { defineRoutes, get, post, put } from './route.ts';
@@ -144,6 +151,14 @@ export const assignedCheck = z.object({
 });
 export type AssignedCheck = z.output<typeof assignedCheck>;
 
+/** Limit of what the outcomes of the shards of one run take as JSON: each gets its part. */
+export const maxShardsBytes = 16_777_216;
+const shardIndex = z.int().min(1).max(maxShards);
+
+/** The part of a suite that one agent runs, as `--shard` of Playwright counts it. */
+export const shard = z.object({ index: shardIndex, total: z.int().min(2).max(maxShards) });
+export type Shard = z.output<typeof shard>;
+
 /** A run that is not on the schedule. */
 export const job = z.object({
   id: z.uuid(),
@@ -166,6 +181,8 @@ export const job = z.object({
   streamsLogs: z.boolean().exactOptional(),
   /** The run makes its snapshots anew, for a client that stores them. */
   updatesSnapshots: z.boolean().exactOptional(),
+  /** Its outcome goes to `finishShard`. `source` is empty for the shard of a scheduled run. */
+  shard: shard.exactOptional(),
 });
 export type Job = z.output<typeof job>;
 
@@ -185,6 +202,8 @@ export const capabilities = z.object({
   encryptsResults: z.boolean().exactOptional(),
   /** A run whose runtime is missing gets another one, and says so. */
   substitutesRuntimes: z.boolean().exactOptional(),
+  /** Without it, an agent gets no shards of suites: it would run the whole suite. */
+  runsShards: z.boolean().exactOptional(),
   /** Absent where no other machine reaches the health port. */
   peer: peerAddress.optional(),
 });
@@ -203,6 +222,8 @@ export const checkInRequest = z.object({
   capabilities,
   capacity: z.object({ light: count, heavy: count }),
   running: count,
+  /** How many shards it would begin at once: one that waits for its turn keeps the others waiting. */
+  roomForShards: count.exactOptional(),
   outbox: z.object({ depth: count, oldestAt: instant.nullable(), droppedTotal: count }),
   /** The snapshot id of the last answer; null asks for everything. */
   snapshot: z.string().max(100).nullable(),
@@ -403,6 +424,42 @@ export type ItemOutcome = z.output<typeof itemOutcome>;
 
 const jobIds = z.array(z.uuid()).max(1000);
 
+/** What one shard of a run came to, without secrets. */
+export const shardOutcome = resultSubmission
+  .pick({ startedAt: true, stoppedAt: true, responseTime: true, hasFailures: true })
+  .extend({
+    ...resultSubmission.pick({ hasErrors: true, faultCode: true, isDegraded: true }).shape,
+    ...resultSubmission.pick({ overMaxResponseTime: true, underLoad: true }).shape,
+    ...resultSubmission.pick({ agentWaitMs: true, errorMessages: true, artifacts: true }).shape,
+    playwrightCheckResult: playwrightCheckResult.nullable(),
+    /** Why it is not a clean pass. */
+    reason: z.string().max(16_384).nullable(),
+  });
+export type ShardOutcome = z.output<typeof shardOutcome>;
+
+/** The run whose shards are meant, as its coordinator has it. */
+const shardedRun = z.object({
+  checkId: z.uuid(),
+  checkRevision: z.int(),
+  runId: z.uuid(),
+  attempt: z.int().min(1).max(maxAttempts),
+  slotLocation: locationCode,
+  scheduledFor: instant.nullable(),
+  jobId: z.uuid().nullable(),
+});
+export type ShardedRun = z.output<typeof shardedRun>;
+
+const shardAnswer = z.object({
+  /** Why the run is not shared; null where it is. */
+  refusal: z.string().nullable(),
+  total: z.int().min(0).max(maxShards),
+  /** A shard that this agent has leased now. */
+  claim: z.object({ jobId: z.uuid(), index: shardIndex }).nullable(),
+  /** `outcome` is a `shardOutcome` as JSON. */
+  outcomes: z.array(z.object({ index: shardIndex, outcome: z.string() })),
+});
+export type ShardAnswer = z.output<typeof shardAnswer>;
+
 /** Limit of reported runs in progress; the oldest ones are reported. */
 export const maxOpenRuns = 1000;
 
@@ -485,6 +542,43 @@ export const agentRoutes = defineRoutes(tag, {
       errors: [409],
     },
   ),
+  /** The agent whose run it is shares it, takes part in it and gathers the outcomes. */
+  shareRun: post(
+    '/v1/agent/shards',
+    'Share a run among the agents of the location; claim its shards and gather their outcomes',
+    {
+      operationId: 'agentShareRun',
+      description:
+        'The shards of a run and attempt are made once: who asks again gets the same ones, with the outcomes that there are. Answered at once when there is a claim or a new outcome, otherwise after the wait.',
+      authentication: 'locationKey',
+      body: z.object({
+        agentId: z.uuid(),
+        run: shardedRun,
+        /** The outcomes that it has already. */
+        has: z.array(shardIndex).max(maxShards),
+        /** It runs a shard next, where one waits. */
+        claims: z.boolean(),
+        waitMs: z.int().min(0).max(longPollMs),
+      }),
+      status: 200,
+      response: shardAnswer,
+      errors: [404, 409],
+    },
+  ),
+  finishShard: post('/v1/agent/shards/outcome', 'Hand in what a leased shard came to', {
+    operationId: 'agentFinishShard',
+    authentication: 'locationKey',
+    body: z.object({
+      ...{ agentId: z.uuid(), jobId: z.uuid() },
+      /** A `shardOutcome` as JSON. */
+      outcome: z.string().max(maxShardsBytes),
+    }),
+    bodyLimitBytes: 2 * maxShardsBytes,
+    status: 200,
+    /** `lost`: another agent has the shard, or its run is over. */
+    response: z.object({ outcome: z.enum(['accepted', 'duplicate', 'lost']) }),
+    errors: [409, 413],
+  }),
   /** Only for jobs with `streamsLogs`; secrets have been removed, as from results. */
   sendLogs: post(
     '/v1/agent/logs',

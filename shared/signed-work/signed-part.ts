@@ -63,6 +63,7 @@ export const unsignedJobFields: Readonly<Record<Exclude<keyof Job, 'check'>, str
   leaseUntil: 'says when it runs',
   environmentUrl: 'the agent refuses a job with it',
   updatesSnapshots: 'says whether its images are made anew, for a client to store',
+  shard: 'says which part of the signed suite runs',
   streamsLogs: 'says where the output of a run goes, without secrets',
 };
 

@@ -32,6 +32,7 @@ import {
   pathOf,
   type Kind,
   type World,
+  outcomeOfShard,
 } from '../support/world.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -199,6 +200,8 @@ const notSuccessful: Readonly<Record<string, number>> = {
   getOnCallCalendar: 400,
   // Nobody watches the run.
   agentSendLogs: 404,
+  // No run of a suite is in progress.
+  agentShareRun: 404,
   // It is the member that `removeAccountMember` has removed.
   removePerson: 404,
   removeMemberOfAccount: 404,
@@ -663,6 +666,14 @@ test('an agent acts for its own location, whatever it names', async (t) => {
     agentSubmitResults: { agentId, items: jobs.map((job) => result(job, job.location)) },
     agentRenewLeases: { agentId, jobIds },
     agentReleaseJobs: { agentId, jobIds },
+    agentShareRun: {
+      ...{ agentId, has: [], claims: true, waitMs: 0 },
+      run: {
+        ...{ checkId: jobs[0]?.check_id, checkRevision: 1, runId: jobs[0]?.run_id, attempt: 1 },
+        ...{ slotLocation: jobs[0]?.slot_location, scheduledFor: null, jobId: jobs[0]?.id },
+      },
+    },
+    agentFinishShard: { agentId, jobId: jobIds[0], outcome: JSON.stringify(outcomeOfShard) },
     agentReportOpenRuns: {
       agentId,
       runs: jobs.map(({ run_id: runId, check_id: checkId, slot_location: slotLocation }) => ({
@@ -708,7 +719,8 @@ test('an agent acts for its own location, whatever it names', async (t) => {
     assert.ok(route.body.safeParse(body).success, `an attack on ${route.operationId}`);
     const reply = await stage.send(route, `Bearer ${elsewhere}`, {}, body);
     // What is printed names one run, which is not there for another location.
-    const status = route.operationId === 'agentSendLogs' ? 404 : route.status;
+    const isAboutOneRun = ['agentSendLogs', 'agentShareRun'].includes(route.operationId);
+    const status = isAboutOneRun ? 404 : route.status;
     assert.equal(reply.status, status, reply.text);
     const answer = (reply.text === '' ? {} : JSON.parse(reply.text)) as {
       location?: string;

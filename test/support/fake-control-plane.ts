@@ -18,6 +18,8 @@ import {
   type CheckInRequest,
   type ItemOutcome,
   type Job,
+  type ShardAnswer,
+  type ShardedRun,
   type Submission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
@@ -94,6 +96,12 @@ export class FakeControlPlane implements AsyncDisposable {
   clockOffsetMs = 0;
   /** Gives a reason to refuse an item, or null. */
   refuse: (item: Submission) => string | null = () => null;
+  /** Answers an agent that wants to share a run, and takes what shards came to. */
+  share: (asked: { run: ShardedRun; has: number[]; claims: boolean }) => ShardAnswer = () => ({
+    ...{ refusal: 'nothing is shared here', total: 0, claim: null, outcomes: [] },
+  });
+  finish: (given: { jobId: string; outcome: string }) => 'accepted' | 'duplicate' | 'lost' = () =>
+    'accepted';
   /** Everything that was accepted, by id, in order of arrival. */
   readonly results = new Map<string, Submission>();
   readonly outcomes: ItemOutcome[] = [];
@@ -306,6 +314,10 @@ export class FakeControlPlane implements AsyncDisposable {
           lost: jobIds.filter((id) => this.lostLeases.has(id)),
         };
       }
+      case 'shareRun':
+        return this.share(body as Parameters<FakeControlPlane['share']>[0]);
+      case 'finishShard':
+        return { outcome: this.finish(body as Parameters<FakeControlPlane['finish']>[0]) };
       case 'releaseJobs':
       case 'reportOpenRuns':
       case 'sendLogs':

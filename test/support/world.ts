@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import { apiKeyRoutes } from '@monitor/shared/contract/account.ts';
+import type { ShardOutcome } from '@monitor/shared/contract/agent-protocol.ts';
 import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
 import { checkTypeRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
@@ -911,6 +912,15 @@ const newCredential = {
 const agentId = '11111111-1111-4111-8111-111111111111';
 
 const checkIn = checkInOf({ agentId });
+const sharedRun = {
+  ...{ checkId: agentId, checkRevision: 1, runId: agentId, attempt: 1, slotLocation: 'here' },
+  ...{ scheduledFor: null, jobId: agentId },
+};
+export const outcomeOfShard: ShardOutcome = {
+  ...{ startedAt: 1, stoppedAt: 2, responseTime: 1, hasFailures: false, hasErrors: false },
+  ...{ isDegraded: false, overMaxResponseTime: false, underLoad: false, reason: null },
+  ...{ errorMessages: [], artifacts: [], playwrightCheckResult: null },
+};
 const testJob = { checkType: 'URL', logicalId: 'shop', sourceInfo: {} };
 
 /** A body for every operation that takes one, with which it would succeed in this world. */
@@ -1034,6 +1044,8 @@ export async function exampleBodies({
     agentSubmitResults: { agentId, items: [{}] },
     agentRenewLeases: { agentId, jobIds: [] },
     agentReleaseJobs: { agentId, jobIds: [] },
+    agentShareRun: { agentId, run: sharedRun, has: [], claims: true, waitMs: 0 },
+    agentFinishShard: { agentId, jobId: agentId, outcome: JSON.stringify(outcomeOfShard) },
     agentReportOpenRuns: { agentId, runs: [] },
     runTestSession: {
       ...{ name, runLocation: 'eu-west-1' },

@@ -18,6 +18,8 @@ export interface Candidate {
   encryptsResults: boolean;
   /** Whether it runs a check without the runtime that this names, with another one. */
   substitutesRuntimes?: boolean;
+  /** Whether it runs single shards of suites. */
+  runsShards?: boolean;
 }
 
 /** The capabilities that a check needs. */

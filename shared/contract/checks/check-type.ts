@@ -197,6 +197,8 @@ interface CommonDefinition {
   variables: 'all' | 'secrets';
   /** False when failures are never retried, whatever the strategy says. */
   isRetried: boolean;
+  /** Into how many parts a run is divided for the agents of a location; absent for types of one. */
+  shardsOf?(fields: Readonly<Record<string, unknown>>): number;
   /** Timeout of one attempt in milliseconds; reaching it fails the attempt. */
   maxRunMs: number;
   /** Whether its runs execute customer code that depends on a runtime. */

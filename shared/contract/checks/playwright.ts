@@ -12,6 +12,8 @@ import {
 const text = (max: number) => z.string().max(max);
 
 const shown = [metrics.TTFB, metrics.FCP, metrics.LCP, metrics.TBT];
+/** Most agents that share one run. */
+export const maxShards = 16;
 
 export const playwrightCheck: AgentCheckType = {
   ...scriptTraits,
@@ -34,6 +36,12 @@ export const playwrightCheck: AgentCheckType = {
       .default(['chromium']),
     engine: z.enum(['node', 'bun']).nullable().default(null),
     engineVersion: text(64).nullable().default(null),
+    shards: z
+      .int()
+      .min(1)
+      .max(maxShards)
+      .meta({ description: 'So many parts of the suite run at once, on the agents of a location' })
+      .default(1),
     quarantinedTests: z
       .array(
         z.object({
@@ -64,6 +72,7 @@ export const playwrightCheck: AgentCheckType = {
   },
   // Playwright retries single tests itself.
   isRetried: false,
+  shardsOf: (fields) => Number(fields['shards'] ?? 1),
   // Installing takes up to 5 minutes, the tests up to 30; the rest is for files and secrets.
   maxRunMs: 40 * 60_000,
   runtime: 'never',

@@ -29,6 +29,7 @@ const all = [
   '0063-service-incidents',
   '0064-project-commits',
   '0065-shadow-retries',
+  '0066-run-shards',
   '0067-baselines',
   '0068-counted-checks',
 ];
