@@ -47,6 +47,8 @@ const catalogue = {
   AGENT_SUSPENDED: { retryable: true },
   /** A time limit was exceeded while the agent waited for a CPU. */
   AGENT_OVERLOADED: { retryable: true },
+  /** Agents that took part in a shared run did not end in time. */
+  SHARDS_UNFINISHED: { retryable: true },
   RUNNER_BROKEN: { retryable: false },
 } as const satisfies Record<string, { retryable: boolean }>;
 

@@ -42,13 +42,17 @@ export type SpooledFile = z.output<typeof spooledFile>;
 
 const entrySchema = z.object({
   resultId: z.string(),
+  /** The result that announces the files: the entry may be of a shard of its run. */
+  ofResult: z.string().exactOptional(),
   createdAt: z.int(),
   files: z.array(spooledFile).min(1),
 });
 
 /** The files of one result that are still to be uploaded. */
 export interface SpoolEntry {
+  /** Names the entry. */
   readonly resultId: string;
+  readonly ofResult?: string;
   readonly createdAt: number;
   readonly files: SpooledFile[];
 }
@@ -224,10 +228,11 @@ export class ArtifactSpool {
   async writeEntry(
     resultId: string,
     files: SpooledFile[],
-    { isDurable = true } = {},
+    { isDurable = true, ofResult = resultId } = {},
   ): Promise<void> {
     const folder = join(this.#root, resultId);
-    const entry: SpoolEntry = { resultId, createdAt: this.#options.clock.now(), files };
+    const createdAt = this.#options.clock.now();
+    const entry: SpoolEntry = { resultId, ofResult, createdAt, files };
     const partial = join(folder, `${entryFile}.partial`);
     {
       await using handle = await open(partial, 'w', 0o600);

@@ -32,7 +32,10 @@ export interface RunArtifacts extends ArtifactSink {
 
 export interface RunArtifactsOptions {
   spool: ArtifactSpool;
+  /** Names the entry in the spool. */
   resultId: string;
+  /** The result that announces them, where they are those of a shard. */
+  ofResult?: string;
   scrubber: Scrubber;
   logger: Logger;
   /** The folder a file must really be in, by its path. Without it files are taken from anywhere. */
@@ -132,7 +135,7 @@ async function clean(
 
 /** Begins taking the files of a run. Costs nothing until the first one comes. */
 export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
-  const { spool, resultId, scrubber, logger, within } = options;
+  const { spool, resultId, ofResult = resultId, scrubber, logger, within } = options;
   const taken: Taken[] = [];
   const freeName = freeNames(scrubber);
   let folder: Promise<string> | null = null;
@@ -221,7 +224,7 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
       stagedBytes = 0;
       const isDurable = taken.some(({ isFleeting }) => !isFleeting);
       try {
-        if (files.length > 0) await spool.writeEntry(resultId, files, { isDurable });
+        if (files.length > 0) await spool.writeEntry(resultId, files, { isDurable, ofResult });
         else if (folder !== null) await spool.abandon(resultId);
       } catch (error) {
         logger.error({ err: error, resultId }, 'files of a run cannot be kept');

@@ -165,7 +165,7 @@ export class UploadLoop {
     try {
       await client.uploadArtifact(
         {
-          resultId: entry.resultId,
+          resultId: entry.ofResult ?? entry.resultId,
           name: file.name,
           path: spool.pathOf(entry.resultId, file.file),
           size: file.size,

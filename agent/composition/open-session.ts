@@ -24,6 +24,7 @@ import { LiveLogs } from '../worker/live-logs.ts';
 import { OpenRunReports } from '../worker/open-runs.ts';
 import { RunIds } from '../worker/run-ids.ts';
 import { Scheduler } from '../worker/scheduler.ts';
+import { SharedRuns, spoolEntryOf } from '../worker/shards/shared-runs.ts';
 import { SubmitLoop } from '../worker/submit-loop.ts';
 import type { Storage } from './open-storage.ts';
 import type { AgentParts } from './parts.ts';
@@ -101,6 +102,10 @@ function openExecutor(
   const liveLogs = stack.use(
     new LiveLogs({ client, clock, logger: logger.child({ subsystem: 'runs' }) }),
   );
+  const sharedRuns = new SharedRuns({
+    ...{ client, clock, leases, spool },
+    logger: logger.child({ subsystem: 'runs' }),
+  });
   const executor = new Executor({
     clock,
     encryption,
@@ -123,10 +128,12 @@ function openExecutor(
     cipher: new Cipher(apiKey, 'waiting runs v1'),
     scripting: code?.scripting ?? null,
     scriptingProblem,
-    artifactsOf: (resultId, scrubber, encrypter) =>
+    sharedRuns,
+    artifactsOf: (resultId, scrubber, encrypter, shard) =>
       openRunArtifacts({
         spool,
-        resultId,
+        resultId: spoolEntryOf(resultId, shard?.index),
+        ofResult: resultId,
         scrubber,
         encrypter,
         logger,
@@ -144,6 +151,7 @@ interface LoopParts {
   runners: RunnerRegistry;
   code: Code;
   executor: Executor;
+  encryption: ResultEncryption;
   onAnswer: ConstructorParameters<typeof CheckInLoop>[0]['onAnswer'];
 }
 
@@ -151,7 +159,7 @@ function openLoops(
   stack: AsyncDisposableStack,
   { config, logger, network, random = Math.random }: AgentParts,
   { rawClock, clock, overload, metrics, outbox, client, spool }: Storage,
-  { runners, code, executor, onAnswer, watch }: LoopParts,
+  { runners, code, executor, onAnswer, watch, encryption }: LoopParts,
 ) {
   const checkIns = new CheckInLoop({
     client,
@@ -173,12 +181,14 @@ function openLoops(
       traceroute: network.traceroute !== null,
       browsers: code?.browsers ?? [],
       encryptsResults: true,
+      runsShards: true,
       get peer() {
         return watch.address;
       },
     },
     capacity: { light: config.UPTIME_CONCURRENCY, heavy: config.JOB_CONCURRENCY },
     running: () => executor.running,
+    roomForShards: () => (encryption.isOn ? 0 : executor.roomForShards),
     outboxState: () => outbox.state(),
     load: () => overload.load,
     onAnswer,
@@ -270,7 +280,7 @@ export async function openSession(
   // It would send messages that nobody signed.
   if (signedWork !== null) watch.take(null);
   const loops = openLoops(stack, parts, storage, {
-    ...{ runners, code, executor, watch },
+    ...{ runners, code, executor, watch, encryption },
     onAnswer: (answer) => {
       session.answer(answer);
       if (answer.watch !== undefined && signedWork === null) watch.take(answer.watch);

@@ -24,6 +24,9 @@ import {
   type ItemOutcome,
   type LiveLogLine,
   type OpenRun,
+  type ShardAnswer,
+  type ShardedRun,
+  type ShardOutcome,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { errorCatalogue } from '@monitor/shared/contract/errors.ts';
 import { errorBody, type ErrorBody } from '@monitor/shared/contract/errors.ts';
@@ -475,6 +478,24 @@ export class ControlPlaneClient {
   /** Reports all runs in progress. */
   async reportOpenRuns(runs: readonly OpenRun[]): Promise<void> {
     await this.#call(agentRoutes.reportOpenRuns, { body: this.#body({ runs }) });
+  }
+
+  /** Shares a run, or gives what there is of it by now. */
+  shareRun(
+    asked: { run: ShardedRun; has: readonly number[]; claims: boolean; waitMs: number },
+    signal: AbortSignal,
+  ): Promise<ShardAnswer> {
+    const { waitMs } = asked;
+    return this.#call(agentRoutes.shareRun, { body: this.#body(asked), waitMs, signal });
+  }
+
+  async finishShard(
+    jobId: string,
+    outcome: ShardOutcome,
+    signal: AbortSignal,
+  ): Promise<'accepted' | 'duplicate' | 'lost'> {
+    const body = this.#body({ jobId, outcome: JSON.stringify(outcome) });
+    return (await this.#call(agentRoutes.finishShard, { body, signal })).outcome;
   }
 
   /** Sends what a run has printed since. Throws CallFailure with 404 when nobody watches it. */

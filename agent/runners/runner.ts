@@ -16,6 +16,7 @@ import type {
   EnvironmentEntry,
   LearnedScript,
   NamedScript,
+  Shard,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type {
   ArtifactType,
@@ -129,6 +130,9 @@ export interface Scripting {
   readonly proxyEnvironment: Readonly<Record<string, string>>;
 }
 
+/** The part of a suite that runs here, or why all of it does although it is to be shared. */
+export type SuitePart = { shard: Shard } | { whyWhole: string };
+
 export interface RunnerContext {
   /** Aborted when the run is cancelled; the runner then stops within a moment. */
   readonly signal: AbortSignal;
@@ -170,6 +174,8 @@ export interface RunnerContext {
    */
   scrub(text: string): string;
   readonly artifacts: ArtifactSink;
+  /** Absent for all that is not to be shared. */
+  readonly part?: SuitePart;
   /** Throws SCRIPTING_UNAVAILABLE where this agent cannot run code. */
   scripting(): Scripting;
 }

@@ -5,6 +5,7 @@ import {
   resultSubmission,
   type AssignedCheck,
   type ResultSubmission,
+  type Shard,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import {
   exchangeOf,
@@ -23,7 +24,13 @@ import { AgentError } from '../errors.ts';
 import type { TracedRequest } from '../net/http/traced-request.ts';
 import { proxyLogin } from '../net/http/proxy-login.ts';
 import type { RunnerRegistry } from '../runners/index.ts';
-import type { Observation, Runner, RunnerContext, Scripting } from '../runners/runner.ts';
+import type {
+  Observation,
+  Runner,
+  RunnerContext,
+  Scripting,
+  SuitePart,
+} from '../runners/runner.ts';
 import type { Evidence } from '../net/network-evidence.ts';
 import type { NetworkAccess } from '../net/network-access.ts';
 import type { RunFacts } from '../script-host/run-variables.ts';
@@ -57,6 +64,8 @@ export interface AttemptTools {
     resultId: string,
     scrubber: Scrubber,
     encrypter: ResultEncrypter | null,
+    /** Whose files they are, when they are those of a shard. */
+    shard?: Shard,
   ): RunArtifacts;
 }
 
@@ -76,6 +85,9 @@ export interface Attempt {
   updatesSnapshots?: boolean;
   /** Encrypts its files; absent where nothing is encrypted. */
   encrypter?: ResultEncrypter | null;
+  part?: SuitePart;
+  /** Where less time is left than its type has. */
+  leftMs?: number;
 }
 
 type EvidenceShare = Pick<AttemptEvidence, 'begin' | 'deadline'>;
@@ -374,7 +386,7 @@ function scrubberOf(
 
 /** What a runner may use of this run. */
 function contextOf(
-  { check, run, onPrinted, updatesSnapshots = false }: Attempt,
+  { check, run, onPrinted, updatesSnapshots = false, part }: Attempt,
   { clock, network, scripting, scriptingProblem }: AttemptTools,
   {
     scrubber,
@@ -400,6 +412,7 @@ function contextOf(
     learnedScript: check.learnedScript,
     baselines: check.baselines ?? [],
     updatesSnapshots,
+    ...(part === undefined ? {} : { part }),
     ...(onPrinted === undefined ? {} : { printed: print }),
     log(msg, level = 'INFO', section = 'request') {
       print(msg);
@@ -431,7 +444,9 @@ async function tryAttempt(
   const jobLog: JobLog = { setup: [], request: [], teardown: [] };
   const environment = environmentOf(check, environmentUrl);
   const scrubber = scrubberOf(check, environment, tools);
-  const artifacts = tools.artifactsOf(run.resultId, scrubber, encrypter);
+  const { part, leftMs = Number.POSITIVE_INFINITY } = attempt;
+  const shard = part !== undefined && 'shard' in part ? part.shard : undefined;
+  const artifacts = tools.artifactsOf(run.resultId, scrubber, encrypter, shard);
   let storedBodyLimit = 0;
   const seen: { isVoid: Tried['isVoid'] } = { isVoid: null };
   const measuring = processTime.begin();
@@ -443,7 +458,7 @@ async function tryAttempt(
       const runner = await loadRunner(check.type, entry.load);
       const context = contextOf(attempt, tools, {
         ...{ scrubber, jobLog, signal, environment, artifacts },
-        timeoutMs: entry.timeoutMs ?? type.maxRunMs,
+        timeoutMs: Math.min(leftMs, entry.timeoutMs ?? type.maxRunMs),
         waitedMs() {
           const { suspendedMs, waitedMs } = measuring.facts(true);
           return suspendedMs + waitedMs;

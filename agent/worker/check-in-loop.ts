@@ -50,6 +50,8 @@ export interface CheckInLoopOptions {
   capabilities: Capabilities;
   capacity: CheckInRequest['capacity'];
   running: () => number;
+  /** How many shards of other agents' runs would begin at once. */
+  roomForShards: () => number;
   outboxState: () => OutboxState;
   load: () => NonNullable<CheckInRequest['load']>;
   onAnswer: (answer: CheckInAnswer) => void;
@@ -163,7 +165,8 @@ export class CheckInLoop {
   }
 
   #request(): CheckInRequest {
-    const { agentId, version, capabilities, capacity, running, rawClock } = this.#options;
+    const { agentId, version, capabilities, capacity, running, roomForShards, rawClock } =
+      this.#options;
     const { depth, oldestAt, droppedTotal, setAsideTotal } = this.#options.outboxState();
     return {
       agentId,
@@ -176,6 +179,7 @@ export class CheckInLoop {
         : capabilities,
       capacity,
       running: running(),
+      roomForShards: roomForShards(),
       outbox: { depth, oldestAt, droppedTotal: droppedTotal + setAsideTotal },
       snapshot: this.#snapshot,
       waitMs: this.#snapshot === null || this.#isHandingOver ? 0 : pollMs,

@@ -33,7 +33,7 @@ import {
 } from './attempt.ts';
 import type { Cipher } from './cipher.ts';
 import { concludeAttempt, type EndedAttempt } from './conclude-attempt.ts';
-import { EvidenceBudget } from './evidence-budget.ts';
+import { EvidenceBudget, type AttemptEvidence } from './evidence-budget.ts';
 import type { ResultEncryption, ResultEncrypter } from '../encryption/result-encryption.ts';
 import type { SignedWork } from '../signed-work/signed-work.ts';
 import type { LeaseBook } from './lease-book.ts';
@@ -48,9 +48,11 @@ import {
   runOfSlot,
   encryptedRun,
   encryptRun,
+  keyOfRun,
   type Run,
   type SlotRun,
 } from './run.ts';
+import type { SharedRuns } from './shards/shared-runs.ts';
 
 /** States of the agent as a whole: all checks have them. */
 const ofAgent = new Set(['AGENT_OVERLOADED', 'AGENT_SUSPENDED']);
@@ -89,6 +91,8 @@ export interface ExecutorOptions extends AttemptTools {
   missedReason: (lateMs: number) => MissedReason;
   /** Learns how runs fare. */
   overload: Pick<Overload, 'began' | 'gaveUp'>;
+  /** Shares runs with other agents; absent where all are made alone. */
+  sharedRuns?: Pick<SharedRuns, 'make' | 'handInFor' | 'giveBack'>;
   /** Takes what watched runs print. */
   liveLogs?: Pick<LiveLogs, 'add' | 'finish'>;
   /** Called with each attempt once its result is stored. */
@@ -146,14 +150,24 @@ export class Executor {
 
   /** Starts a job when its time has come. */
   startJob(job: Job, location: string, epoch: number): void {
-    const { leases, clock } = this.#options;
-    if (!leases.hold(job.id, job.runId)) return;
-    this.#queue.add(runOfJob(job, location, epoch), job.notBefore - clock.now());
+    const { leases, clock, sharedRuns } = this.#options;
+    const current = runOfJob(job, location, epoch);
+    if (!leases.hold(job.id, keyOfRun(current))) return;
+    // One that waited here for its turn would keep the others waiting, as these may keep it.
+    if (job.shard !== undefined && this.roomForShards === 0) sharedRuns?.giveBack(job.id);
+    else this.#queue.add(current, job.notBefore - clock.now());
+  }
+
+  /** How many shards of other agents' runs would begin at once. */
+  get roomForShards(): number {
+    if (this.#queue.isClosed || this.#options.sharedRuns === undefined) return 0;
+    const { permits, running, queued } = this.#queue.pool('heavy');
+    return Math.max(0, permits - running - queued);
   }
 
   /** What a person starts, and what is made again, may wait. */
-  #noteBegin({ check, scheduledFor, attempt }: Run, queuedMs: number): void {
-    if (scheduledFor === null || attempt > 1) return;
+  #noteBegin({ check, scheduledFor, attempt, shard }: Run, queuedMs: number): void {
+    if (scheduledFor === null || attempt > 1 || shard !== undefined) return;
     const { intervalMs } = scheduleOf({ ...check, checkId: check.id });
     this.#options.overload.began(queuedMs > Math.max(lateBeginMs, intervalMs * lateShare));
   }
@@ -232,12 +246,13 @@ export class Executor {
   async #attempt(current: Run, turn: Turn): Promise<void> {
     const { clock, liveLogs } = this.#options;
     const { signal } = turn;
-    const { scheduledFor } = current;
+    // A shard is of a slot that its coordinator keeps.
+    const scheduledFor = current.shard === undefined ? current.scheduledFor : null;
     let startedAt = clock.now();
     let begunAt = clock.monotonic();
     if (signal.aborted) {
       turn.end();
-      if (turn.isCancelled()) await this.#recordCancelled(current);
+      if (turn.isCancelled() && current.shard === undefined) await this.#recordCancelled(current);
       return;
     }
     if (scheduledFor !== null && current.attempt === 1 && startedAt - scheduledFor > maxQueueMs) {
@@ -275,9 +290,13 @@ export class Executor {
       const measured =
         'refusal' in admitted
           ? admitted.refusal
-          : await makeAttempt({ ...attempt, ...admitted }, this.#tools, signal, {
+          : await this.#measure(current, { ...attempt, ...admitted }, signal, {
               ...{ begin, deadline },
             });
+      if (current.shard !== undefined) {
+        await this.#options.sharedRuns?.handInFor(current, attempt, measured, turn);
+        return;
+      }
       turn.end();
       // What was printed comes before the result.
       if (current.streamsLogs === true) await liveLogs?.finish(current.runId);
@@ -298,6 +317,19 @@ export class Executor {
     } finally {
       turn.end();
     }
+  }
+
+  /** Alone, or with the other agents of the location. */
+  async #measure(
+    current: Run,
+    attempt: Attempt,
+    signal: AbortSignal,
+    evidence: Pick<AttemptEvidence, 'begin' | 'deadline'>,
+  ): Promise<AttemptOutcome> {
+    const shared = await this.#options.sharedRuns?.make(current, attempt, this.#tools, signal);
+    if (shared !== undefined && 'startedAt' in shared) return shared;
+    const own = shared === undefined ? attempt : { ...attempt, part: shared };
+    return makeAttempt(own, this.#tools, signal, evidence);
   }
 
   /** The check as it may run, or the outcome of one that may not. */
@@ -398,7 +430,7 @@ export class Executor {
     return {
       check,
       latestStart:
-        scheduledFor === null
+        scheduledFor === null || run.shard !== undefined
           ? startedAt + repeatJobMs
           : (attempt === 1 ? scheduledFor : startedAt) + Math.min(intervalMs, maxQueueMs),
       environmentUrl: run.environmentUrl,

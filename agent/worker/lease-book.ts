@@ -1,4 +1,4 @@
-/** The leased jobs of this agent, with their runs. */
+/** The leased jobs of this agent, with what they run: see `keyOfRun`. */
 export class LeaseBook {
   readonly #runs = new Map<string, string>();
 

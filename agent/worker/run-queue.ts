@@ -11,7 +11,7 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { OpenRun } from '@monitor/shared/contract/agent-protocol.ts';
 import { Permits } from '../permits.ts';
-import { openRunOf, type Run } from './run.ts';
+import { keyOfRun, openRunOf, type Run } from './run.ts';
 
 export type PoolName = 'light' | 'heavy';
 
@@ -46,6 +46,7 @@ export interface RunQueueOptions {
 }
 
 interface InProgress {
+  readonly run: Run;
   readonly openRun: OpenRun;
   readonly controller: AbortController;
   isMeasured: boolean;
@@ -84,7 +85,10 @@ export class RunQueue {
 
   /** Runs that have begun and not ended, including those that wait for a retry. */
   *openRuns(): Generator<OpenRun, void> {
-    for (const { openRun } of this.#inProgress.values()) yield openRun;
+    for (const { openRun, run } of this.#inProgress.values()) {
+      // The agent whose run it is reports it.
+      if (run.shard === undefined) yield openRun;
+    }
     for (const { run } of this.#waiting.values()) {
       if (run.sequenceStartedAt !== null) yield openRunOf(run, run.sequenceStartedAt);
     }
@@ -97,10 +101,10 @@ export class RunQueue {
       return;
     }
     const stop = this.#options.clock.after(delayMs, () => {
-      this.#waiting.delete(run.runId);
+      this.#waiting.delete(keyOfRun(run));
       this.#begin(run);
     });
-    this.#waiting.set(run.runId, { run, stop });
+    this.#waiting.set(keyOfRun(run), { run, stop });
   }
 
   /** Makes `drain` wait for this. */
@@ -115,18 +119,19 @@ export class RunQueue {
     const pool = poolOf(run);
     const startedAt = run.sequenceStartedAt ?? clock.now();
     const openRun = openRunOf(run, startedAt);
-    const entry: InProgress = { openRun, controller: new AbortController(), isMeasured: false };
-    this.#inProgress.set(run.runId, entry);
+    const controller = new AbortController();
+    const entry: InProgress = { run, openRun, controller, isMeasured: false };
+    this.#inProgress.set(keyOfRun(run), entry);
     const since = clock.monotonic();
     this.track(
       this.#permits[pool].run((releasePermit) => {
         onPermit(run, pool, clock.monotonic() - since);
-        return attempt(run, this.#turn(run.runId, entry, releasePermit));
+        return attempt(run, this.#turn(keyOfRun(run), entry, releasePermit));
       }),
     );
   }
 
-  #turn(runId: string, entry: InProgress, releasePermit: () => void): Turn {
+  #turn(key: string, entry: InProgress, releasePermit: () => void): Turn {
     const { signal } = entry.controller;
     return {
       signal,
@@ -136,28 +141,30 @@ export class RunQueue {
         releasePermit();
       },
       end: () => {
-        if (this.#inProgress.get(runId) === entry) this.#inProgress.delete(runId);
+        if (this.#inProgress.get(key) === entry) this.#inProgress.delete(key);
       },
     };
   }
 
-  #takeWaiting(runId: string): Run | null {
-    const waiting = this.#waiting.get(runId);
+  #takeWaiting(key: string): Run | null {
+    const waiting = this.#waiting.get(key);
     waiting?.stop();
-    this.#waiting.delete(runId);
+    this.#waiting.delete(key);
     return waiting?.run ?? null;
   }
 
-  /** A user cancels a run. Gives the run if it was waiting for its time: then no attempt records it. */
+  /** A user cancels a run, and its shards. Gives the run if it was waiting for its time: then no attempt records it. */
   cancel(runId: string): Run | null {
-    this.#inProgress.get(runId)?.controller.abort(cancelledByPerson);
+    for (const { run, controller } of this.#inProgress.values()) {
+      if (run.runId === runId) controller.abort(cancelledByPerson);
+    }
     return this.#takeWaiting(runId);
   }
 
-  /** Drops a run that another agent has. */
-  drop(runId: string): void {
-    this.#inProgress.get(runId)?.controller.abort();
-    this.#takeWaiting(runId);
+  /** Drops what another agent has, by its `keyOfRun`. */
+  drop(key: string): void {
+    this.#inProgress.get(key)?.controller.abort();
+    this.#takeWaiting(key);
   }
 
   #close(): void {

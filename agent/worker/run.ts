@@ -1,6 +1,7 @@
 /** A run of a check between attempts, in memory and on disk. */
 import {
   assignedCheck,
+  shard,
   type AssignedCheck,
   type Job,
   type OpenRun,
@@ -22,6 +23,8 @@ export const run = z.object({
   environmentUrl: z.string().nullable().default(null),
   streamsLogs: z.boolean().exactOptional(),
   updatesSnapshots: z.boolean().exactOptional(),
+  /** It is only this part of the run, whose result another agent makes. */
+  shard: shard.exactOptional(),
 });
 export type Run = z.output<typeof run>;
 
@@ -61,13 +64,20 @@ export function runOfSlot(
 
 export function runOfJob(job: Job, location: string, epoch: number): Run {
   const { check, runId, slotLocation, scheduledFor, attempt, sequenceStartedAt } = job;
-  const { id: jobId, source, environmentUrl } = job;
+  const { id: jobId, environmentUrl } = job;
+  const source = job.shard !== undefined && job.source === '' ? null : job.source;
   return {
     ...{ check, runId, slotLocation, runLocation: location, scheduledFor, jobId, attempt },
     ...{ sequenceStartedAt, epoch, source, environmentUrl },
     ...(job.streamsLogs === true ? { streamsLogs: true } : {}),
     ...(job.updatesSnapshots === true ? { updatesSnapshots: true } : {}),
+    ...(job.shard === undefined ? {} : { shard: job.shard }),
   };
+}
+
+/** Identifies it among all that this agent makes: several of them may be shards of one run. */
+export function keyOfRun({ runId, jobId, shard: part }: Run): string {
+  return part === undefined || jobId === null ? runId : jobId;
 }
 
 /** A run in progress as it is reported to the control plane. */

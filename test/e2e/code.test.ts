@@ -150,7 +150,7 @@ test('checks of every type run, and no secret comes out in any encoding', async 
   specs.push([
     'PLAYWRIGHT',
     'playwright',
-    { name: 'suite', ...(await system.uploadSuite(browserScript)) },
+    { name: 'suite', ...(await system.uploadSuite({ 'leak.spec.js': browserScript })) },
   ]);
 
   const checks = new Map<string, string>();

@@ -268,7 +268,7 @@ test('nothing of 28 canaries in results of every type reaches the control plane,
   ];
   const ids = new Map<string, string>();
   for (const [name, path, body] of checks) ids.set(name, await create(path, { name, ...body }));
-  const suite = await system.uploadSuite(script(true));
+  const suite = await system.uploadSuite({ 'leak.spec.js': script(true) });
   ids.set('suite', await create('playwright', { name: 'suite', ...suite }));
   ids.set(
     'url twin',

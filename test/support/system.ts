@@ -66,13 +66,15 @@ export class System extends PlainSystem {
     return queryDatabase<T>(this.databaseFile, sql);
   }
 
-  /** Makes a Playwright suite of one file in a folder, uploads it, and gives what a check needs of it. */
-  async uploadSuite(script: string): Promise<{ codeBundlePath: string; installCommand: string }> {
+  /** Makes a Playwright suite of spec files in a folder, uploads it, and gives what a check needs of it. */
+  async uploadSuite(
+    specs: Readonly<Record<string, string>>,
+  ): Promise<{ codeBundlePath: string; installCommand: string }> {
     const project = join(this.folder, 'suite');
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{"name":"suite","private":true}');
     writeFileSync(join(project, 'playwright.config.js'), 'module.exports = { testDir: "." };');
-    writeFileSync(join(project, 'leak.spec.js'), script);
+    for (const [name, script] of Object.entries(specs)) writeFileSync(join(project, name), script);
     execFileSync('tar', ['czf', join(this.folder, 'suite.tgz'), '-C', project, '.']);
     const uploaded = await fetch(`${this.baseUrl}/v1/code-bundles`, {
       method: 'POST',

@@ -29,6 +29,7 @@ import { installSuite } from './install-suite.ts';
 import { processesWith } from './processes-of-run.ts';
 import { eventsFile, pagesFile, runTests, type TestRun } from './run-tests.ts';
 import { suiteSettings, type SuiteSettings } from './settings.ts';
+import { failureOfShard, shardOf, withShardNames } from './shard.ts';
 import { prepareBrowsers } from './suite-browsers.ts';
 import { suiteVariables } from './suite-environment.ts';
 import { readSuiteEvents, type SuiteEvents } from './suite-events.ts';
@@ -171,8 +172,9 @@ async function perform(
   const proxy = proxyOfRuns(proxySession?.server ?? null, variables);
   const environment = { ...proxy, ...variables, ...browsers };
   const pictures = new RunPictures(context.environment, context.scripting().pictures);
+  const suite = { workspace, shell, workingDir, shard: shardOf(context) };
   const run = await log.during('test', () =>
-    runTests(settings, { workspace, shell, workingDir }, environment, pictures, leftMs()),
+    runTests(settings, suite, environment, pictures, leftMs()),
   );
   const parts = { settings, context, log, workspace, seen, workingDir, pictures, baselines };
   await finish(run, parts);
@@ -202,9 +204,10 @@ async function finish(
   if (outcome.forgiven.length > 0) {
     log.add(`failed in quarantine: ${outcome.forgiven.join('; ').slice(0, 4_000)}`, 'WARN');
   }
-  seen.failure =
-    failure ??
-    failureOfSuite(seen.events, outcome, settings.testCommand, end.exitCode, lastLines(end));
+  const { exitCode } = end;
+  const judged =
+    failure ?? failureOfSuite(seen.events, outcome, settings.testCommand, exitCode, lastLines(end));
+  seen.failure = failureOfShard(judged, shardOf(context), { events: seen.events, exitCode }, log);
   if (context.signal.aborted) return;
   await log.during('collect', async () => {
     const { lines, withheld } = pictures.seen(await pictures.notes(workspace, ownFolder));
@@ -290,13 +293,19 @@ function detailsOf(
 
 export async function runPlaywright(
   definition: CheckDefinition,
-  context: RunnerContext,
+  given: RunnerContext,
 ): Promise<Observation> {
+  const shard = shardOf(given);
+  const context =
+    shard === null ? given : { ...given, artifacts: withShardNames(given.artifacts, shard) };
   const settings = suiteSettings(definition);
   const scripting = context.scripting();
   const log = new SuiteLog(context);
   const startedAt = context.clock.now();
   const start = context.clock.monotonic();
+  if (context.part !== undefined && 'whyWhole' in context.part) {
+    log.add(`this run is not shared among agents: ${context.part.whyWhole}`);
+  }
   const seen: Seen = {
     ...{ ...nothingSeen(), events: await readSuiteEvents(null) },
     isQuarantined: quarantineAt(settings.quarantinedTests, startedAt),
@@ -320,6 +329,8 @@ export async function runPlaywright(
   if (seen.failure !== null) log.add(seen.failure.message, 'ERROR');
   log.close();
   const outcome = outcomeOfSuite(seen.events, seen.isQuarantined);
+  // Of a shard the others may have the tests that ran.
+  const skipped = shard === null ? unjudged(outcome.tests) : null;
   const brokeAt =
     seen.failure?.code === 'TESTS_FAILED'
       ? failedAt(outcome.tests.filter(({ quarantined }) => quarantined !== true))
@@ -335,7 +346,7 @@ export async function runPlaywright(
     request: { testCommand: settings.testCommand, workingDir: settings.workingDir },
     response:
       seen.failure === null
-        ? { degraded: seen.degraded ?? undecidedBy(seen.comparisons) ?? unjudged(outcome.tests) }
+        ? { degraded: seen.degraded ?? undecidedBy(seen.comparisons) ?? skipped }
         : null,
     errorMessages:
       seen.failure === null

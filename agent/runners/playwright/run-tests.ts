@@ -2,8 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import type { Shard } from '@monitor/shared/contract/agent-protocol.ts';
 import type { ProgramEnd, Workspace } from '../../script-host/script-host.ts';
 import type { RunPictures } from '../../browsers/pictures.ts';
+import { nameOfShard } from './shard.ts';
 import { assertEnded } from './program-failure.ts';
 import type { SuiteSettings } from './settings.ts';
 import { SuiteFailure } from './suite-failure.ts';
@@ -44,12 +46,12 @@ async function place(workspace: Workspace, name: string): Promise<string> {
 
 export async function runTests(
   settings: SuiteSettings,
-  suite: { workspace: Workspace; shell: SuiteShell; workingDir: string },
+  suite: { workspace: Workspace; shell: SuiteShell; workingDir: string; shard: Shard | null },
   variables: Readonly<Record<string, string>>,
   pictures: RunPictures,
   leftMs: number,
 ): Promise<TestRun> {
-  const { workspace, shell, workingDir } = suite;
+  const { workspace, shell, workingDir, shard } = suite;
   for (const name of insideParts) await place(workspace, name);
   await pictures.write(workspace, ownFolder);
   const { screenshotMasks: masks = [] } = settings;
@@ -68,6 +70,7 @@ export async function runTests(
       PW_TEST_REPORTER: reporter,
       MONITOR_EVENTS_FILE: join(workspace.folder, eventsFile),
       MONITOR_REPORT_FILE: join(workspace.folder, reportFile),
+      ...(shard === null ? {} : { MONITOR_SHARD: nameOfShard(shard) }),
     },
     timeoutMs,
   });

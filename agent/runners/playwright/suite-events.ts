@@ -40,6 +40,7 @@ const event = z.discriminatedUnion('type', [
     version: text(64).catch(''),
     workers: z.number().catch(1),
     failsOnFlaky: z.boolean().catch(false),
+    shard: text(32).nullable().catch(null),
     tests: z.array(plannedTest),
   }),
   z.object({ type: z.literal('testBegin'), id: z.string(), retry: z.int(), at: z.number() }),
@@ -87,6 +88,8 @@ export interface SuiteEvents {
   lastStatus: string | null;
   /** Flaky tests fail the suite, as its configuration says. */
   failsOnFlaky: boolean;
+  /** The shard of each Playwright that began, such as `2/4`; null for all tests. */
+  readonly shards: (string | null)[];
   /** False when there was no room for all. */
   isWhole: boolean;
 }
@@ -102,6 +105,7 @@ const keptBytes = { steps: 8 * 1024 * 1024, evidence: 8 * 1024 * 1024 };
 const keptTests = 10_000;
 const keptErrors = 1_000;
 const keptAttempts = 20;
+const keptBegun = 100;
 
 /** Of an attempt what there is still room for. */
 function reduced(attempt: SuiteAttempt, size: number, room: typeof keptBytes): SuiteAttempt {
@@ -123,6 +127,7 @@ function apply(events: SuiteEvents, line: string, room: typeof keptBytes): void 
   switch (parsed.type) {
     case 'begin':
       events.begun += 1;
+      if (events.shards.length < keptBegun) events.shards.push(parsed.shard);
       events.playwrightVersion = parsed.version || events.playwrightVersion;
       for (const test of parsed.tests) {
         if (events.tests.size >= keptTests) {
@@ -179,6 +184,7 @@ export async function readSuiteEvents(file: FileHandle | null): Promise<SuiteEve
     ended: 0,
     lastStatus: null,
     failsOnFlaky: false,
+    shards: [],
     isWhole: true,
   };
   if (file === null) return events;

@@ -6,6 +6,7 @@ import {
   type ScriptTest,
 } from '@monitor/shared/contract/check-result.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { severity } from '@monitor/shared/domain/merged-suite.ts';
 import { isUndecided } from '../../browsers/run-baselines.ts';
 import { reasonOf } from '../scripts/run-failure.ts';
 import { toScriptSteps, type SuiteEvents, type SuiteTest } from './suite-events.ts';
@@ -80,13 +81,6 @@ export interface SuiteOutcome {
   errorMessages: string[];
   counts: Pick<SuiteMetrics, 'total' | 'passed' | 'failed' | 'flaky' | 'skipped' | 'retries'>;
 }
-
-const severity: Record<ScriptTest['outcome'], number> = {
-  unexpected: 0,
-  flaky: 1,
-  expected: 2,
-  skipped: 3,
-};
 
 /** What else than a test in quarantine may have made Playwright fail, or kept other tests from failing. */
 function whyUnforgiven(events: SuiteEvents, tests: readonly ScriptTest[]): string | null {

@@ -44,7 +44,12 @@ async function poll(
     ...{ client, clock, rawClock: raw, random: () => 0.5, logger: pino({ level: 'silent' }) },
     metrics: createMetrics(new Registry(), 'test'),
     ...{ agentId: 'agent', version: 'test', capabilities: {} as never },
-    ...{ capacity: {} as never, running: () => 0, load: () => ({}) as never },
+    ...{
+      capacity: {} as never,
+      running: () => 0,
+      roomForShards: () => 0,
+      load: () => ({}) as never,
+    },
     outboxState: () => ({ depth: 0, oldestAt: null, droppedTotal: 0, setAsideTotal: 0 }) as never,
     watchDigest: () => null,
     onAnswer: () => {

@@ -89,6 +89,7 @@ class MonitorReporter {
       version: config.version,
       workers: config.workers,
       failsOnFlaky: config.failOnFlakyTests === true,
+      shard: config.shard ? config.shard.current + '/' + config.shard.total : null,
       tests: suite.allTests().map((test) => {
         const [, project = '', , ...titles] = test.titlePath();
         return {
