@@ -26,7 +26,7 @@ export {
   revokeKeysMadeBy,
 } from './keys/store.ts';
 export { redirectProblem } from './decide/redirects.ts';
-export { programKeyMs, Programs } from './programs/programs.ts';
+export { clientKeyMs, maxClientIdLength, OAuthClients } from './oauth/clients.ts';
 export { type Maker, makerOf, requireGrant } from './require-role.ts';
 export type { ApiKeys, LocationKeys } from './location-keys.ts';
 export {

@@ -61,7 +61,7 @@ function metadataOf(metrics: readonly Metric[]) {
 
 function typeOf({ unit, statistic }: Metric): 'Integer' | 'Float' {
   const staysWhole = statistic === null || ['sum', 'min', 'max'].includes(statistic);
-  return unit === 'count' && staysWhole ? 'Integer' : 'Float';
+  return (unit === 'count' || unit === 'bytes') && staysWhole ? 'Integer' : 'Float';
 }
 
 interface SeriesRequest {

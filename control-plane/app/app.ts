@@ -48,6 +48,8 @@ function fromBodyParser(error: unknown): ApiError | undefined {
       const limit = 'limit' in error ? ` of ${String(error.limit)} bytes` : '';
       return new ApiError('PAYLOAD_TOO_LARGE', `the body is over the limit${limit}`);
     }
+    case 'parameters.too.many':
+      return new ApiError('PAYLOAD_TOO_LARGE', 'the body has too many fields');
     case 'charset.unsupported':
     case 'encoding.unsupported':
       return new ApiError('UNSUPPORTED_MEDIA_TYPE', 'the body has an unsupported encoding', {

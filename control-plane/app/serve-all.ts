@@ -170,7 +170,10 @@ export async function serveAll(
         ...{ keys, publicUrl, attempts: people.attempts, server, logger },
         bodyWithinMs: config.REQUEST_TIMEOUT_SECONDS * 1000,
       }),
-      oauth: serveOAuth(services, people.attempts),
+      oauth: serveOAuth({
+        ...{ services, attempts: people.attempts },
+        bodyWithinMs: config.REQUEST_TIMEOUT_SECONDS * 1000,
+      }),
       events: serveConsoleEvents(events, keys, consoleCookie),
       alertLinks: serveAlertLinks(services, people.attempts, onChange),
       console: await serveConsole(publicUrl),

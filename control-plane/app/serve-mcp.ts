@@ -18,7 +18,7 @@ import { authenticate, checkAccount, type KeyFinder } from '../http/authenticate
 import { countRefusal } from '../http/limit-requests.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { readBody } from '../http/read-body.ts';
-import { resourceMetadataPath } from './serve-oauth.ts';
+import { resourceMetadata, searchOf } from './serve-oauth.ts';
 import type { CallApi } from '../mcp/index.ts';
 
 interface McpParts {
@@ -90,7 +90,7 @@ export function serveMcp({
     } catch (error) {
       countRefusal(attempts, request, address.refusals, error);
       if (error instanceof ApiError && error.statusCode === 401) {
-        const metadata = `${publicUrl}${resourceMetadataPath}`;
+        const metadata = resourceMetadata(publicUrl, searchOf(request));
         response.setHeader('WWW-Authenticate', `Bearer resource_metadata="${metadata}"`);
       }
       throw error;

@@ -1,11 +1,16 @@
 /**
- * How a program gets a key without anybody copying one: it registers, sends a person to the console, and exchanges the
- * code that comes back for a key. Sources: RFC 6749, 7591, 7636, 8414, 9728; authorization of the Model Context Protocol.
+ * OAuth for clients of `/mcp`: a client registers, sends a person to the console, and exchanges the code that comes back
+ * for a key. Sources: RFC 6749, 7591, 7636, 8414, 8707, 9207, 9728; authorization of the Model Context Protocol.
  */
-import express, { type Request, type Response, Router } from 'express';
+import express, { type Request, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
-import { codeChallenge } from '@monitor/shared/contract/account.ts';
-import { programKeyMs, Programs, redirectProblem } from '../accounts/index.ts';
+import { codeChallenge, maxStateLength } from '@monitor/shared/contract/account.ts';
+import {
+  clientKeyMs,
+  maxClientIdLength,
+  OAuthClients,
+  redirectProblem,
+} from '../accounts/index.ts';
 import { recordDone } from '../audit/index.ts';
 import { doors } from '../core/doors.ts';
 import { html } from '../core/html.ts';
@@ -15,11 +20,25 @@ import { sendPage } from '../http/plain-page.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { visitorOf } from '../http/visitor.ts';
 
-/** Where a client of `/mcp` learns how to get a key. */
-export const resourceMetadataPath = '/.well-known/oauth-protected-resource/mcp';
+/** Where a client of `/mcp` learns how to get a key; `search` is the query of the address that it asked. */
+export const resourceMetadata = (publicUrl: string, search: string) =>
+  `${publicUrl}/.well-known/oauth-protected-resource/mcp${search}`;
+
+export const searchOf = ({ originalUrl }: Request): string =>
+  new URL(originalUrl, 'http://localhost').search;
 
 const registration = z.object({
-  client_name: z.string().trim().min(1).max(100).default('A program'),
+  client_name: z
+    .string()
+    // Marks of direction and quotes would let a name go on in the words around it.
+    .transform(
+      (name) =>
+        name
+          .replaceAll(/[\p{C}\p{Zl}\p{Zp}"“”«»]/gu, '')
+          .trim()
+          .slice(0, 100) || 'A program',
+    )
+    .default('A program'),
   redirect_uris: z
     .array(
       z
@@ -33,17 +52,7 @@ const registration = z.object({
     .min(1)
     .max(5),
 });
-const text = z.string().max(8_192);
-const question = z.object({
-  response_type: z.literal('code'),
-  code_challenge: codeChallenge,
-  code_challenge_method: z.literal('S256'),
-});
-const exchange = z.object({
-  grant_type: z.literal('authorization_code'),
-  ...{ code: text.min(1), client_id: text.min(1), redirect_uri: text.min(1) },
-  code_verifier: z.string().min(43).max(128),
-});
+const text = z.string().min(1).max(8_192);
 
 /** As clients of OAuth read it, and as every other error of the API. */
 function refuse(response: Response, code: string, message: string, path?: string): void {
@@ -68,18 +77,40 @@ function parsed<Shape extends z.ZodType>(
   return null;
 }
 
-export function serveOAuth(services: Services, attempts: RateLimiter): Router {
-  const { publicUrl } = services;
-  const { address } = doors.oauth;
-  const programs = new Programs(services);
-  const router = Router();
-  const limited = (name: keyof typeof address) => (request: Request) => {
-    attempts.refuseMany(`oauth ${name} ${visitorOf(request)}`, address[name]);
+function refusePage(response: Response, says: string): void {
+  sendPage(response, 400, 'This program cannot be connected', html`<p>${says}</p>`);
+}
+
+interface OAuthParts {
+  services: Services;
+  attempts: RateLimiter;
+  bodyWithinMs: number;
+}
+
+/** Parses a body within a time. The limit comes first: what cannot be parsed counts too. */
+function bodyBy(
+  { attempts, bodyWithinMs }: OAuthParts,
+  name: keyof typeof doors.oauth.address,
+  parser: RequestHandler,
+): RequestHandler[] {
+  const limited: RequestHandler = (request, _response, next) => {
+    attempts.refuseMany(`oauth ${name} ${visitorOf(request)}`, doors.oauth.address[name]);
+    next();
   };
-  const resource = {
-    ...{ resource: `${publicUrl}/mcp`, authorization_servers: [publicUrl] },
-    ...{ bearer_methods_supported: ['header'], resource_name: 'Control plane' },
+  const timed: RequestHandler = (request, response, next) => {
+    const timer = setTimeout(() => {
+      response.setHeader('Connection', 'close');
+      next(new ApiError('REQUEST_TIMEOUT', 'the body took too long to arrive'));
+    }, bodyWithinMs);
+    void parser(request, response, (error?: unknown) => {
+      clearTimeout(timer);
+      if (!response.headersSent) next(error);
+    });
   };
+  return [limited, timed];
+}
+
+function serveMetadata(router: Router, publicUrl: string): void {
   const server = {
     issuer: publicUrl,
     authorization_endpoint: `${publicUrl}/oauth/authorize`,
@@ -90,99 +121,130 @@ export function serveOAuth(services: Services, attempts: RateLimiter): Router {
     ...{ token_endpoint_auth_methods_supported: ['none'] },
     authorization_response_iss_parameter_supported: true,
   };
-  for (const path of ['/.well-known/oauth-protected-resource', resourceMetadataPath]) {
-    router.get(path, (_request, response) => void response.json(resource));
-  }
-  router.get('/.well-known/oauth-authorization-server', (_request, response) => {
+  router.get('/.well-known/oauth-protected-resource{/*path}', (request, response) => {
+    response.json({
+      // Some clients compare it with the address that they were given, query and all.
+      ...{ resource: `${publicUrl}/mcp${searchOf(request)}`, authorization_servers: [publicUrl] },
+      ...{ bearer_methods_supported: ['header'], resource_name: 'Control plane' },
+    });
+  });
+  // A path of PUBLIC_URL comes behind it.
+  router.get('/.well-known/oauth-authorization-server{/*path}', (_request, response) => {
     response.json(server);
   });
+}
+
+export function serveOAuth(parts: OAuthParts): Router {
+  const { services } = parts;
+  const { publicUrl } = services;
+  const clients = new OAuthClients(services);
+  const router = Router();
+  const resource = z
+    .string()
+    .refine((given) => given === publicUrl || given.startsWith(`${publicUrl}/`), {
+      error: 'is another resource',
+    })
+    .optional();
+  const authorizationRequest = z.object({
+    response_type: z.literal('code'),
+    code_challenge: codeChallenge,
+    code_challenge_method: z.literal('S256'),
+    state: z.string().max(maxStateLength).optional(),
+    resource,
+  });
+  const tokenRequest = z.object({
+    grant_type: z.literal('authorization_code'),
+    ...{ code: text, client_id: text, redirect_uri: text.optional(), resource },
+    code_verifier: z.string().min(43).max(128),
+  });
+  serveMetadata(router, publicUrl);
   router.use('/oauth', (_request, response, next) => {
     response.set('Cache-Control', 'no-store');
     next();
   });
 
-  const mayRegister = limited('registrations');
-  router.post('/oauth/register', express.json({ limit: 16_384 }), (request, response) => {
-    mayRegister(request);
+  const json = express.json({ limit: 16_384 });
+  router.post('/oauth/register', ...bodyBy(parts, 'registrations', json), (request, response) => {
     const given = parsed(registration, request.body ?? {}, response, (path) =>
       path === 'redirect_uris' ? 'invalid_redirect_uri' : 'invalid_client_metadata',
     );
     if (given === null) return;
     const { client_name: name, redirect_uris: redirectUris } = given;
+    const clientId = clients.register({ name, redirectUris });
+    if (clientId.length > maxClientIdLength) {
+      const problem = '"redirect_uris" are too long together';
+      refuse(response, 'invalid_redirect_uri', problem, 'redirect_uris');
+      return;
+    }
     response.status(201).json({
-      ...{ client_id: programs.register({ name, redirectUris }), ...given },
+      ...{ client_id: clientId, ...given },
       ...{ grant_types: ['authorization_code'], response_types: ['code'] },
       token_endpoint_auth_method: 'none',
     });
   });
 
-  const mayAsk = limited('questions');
-  router.get('/oauth/authorize', (request, response) => {
-    mayAsk(request);
-    const { client_id: clientId, redirect_uri: redirectUri, state } = request.query;
-    const program =
-      typeof clientId === 'string' && typeof redirectUri === 'string'
-        ? programs.find({ clientId, redirectUri })
-        : null;
-    // To an address that nobody has registered nobody is sent.
-    if (program === null) {
-      const says =
-        'The program that sent you here is not registered. Connect it again in the program.';
-      sendPage(response, 400, 'This program cannot be connected', html`<p>${says}</p>`);
+  const none: RequestHandler = (_request, _response, next) => {
+    next();
+  };
+  router.get('/oauth/authorize', ...bodyBy(parts, 'authorizations', none), (request, response) => {
+    const { client_id: clientId, redirect_uri: redirectUri } = request.query;
+    const isGiven = typeof clientId === 'string' && typeof redirectUri === 'string';
+    const client = isGiven ? clients.findFor(clientId, redirectUri) : null;
+    // Anybody can register an address: nobody is redirected there before they consented or refused.
+    if (!isGiven || client === null) {
+      const says = 'The program that sent you here is not registered.';
+      refusePage(response, `${says} Connect it again in the program.`);
       return;
     }
-    const asked = question.safeParse(request.query);
-    // Anybody can register an address: without a person's word nobody is sent there, also not with a refusal.
+    const asked = authorizationRequest.safeParse(request.query);
     if (!asked.success) {
       const [issue] = asked.error.issues;
-      const says = `The program asked in a way that is not supported: "${issue?.path.join('.')}" ${issue?.message}.`;
-      sendPage(response, 400, 'This program cannot be connected', html`<p>${says}</p>`);
+      const problem = `"${issue?.path.join('.')}" ${issue?.message}`;
+      refusePage(response, `The program asked in a way that is not supported: ${problem}.`);
       return;
     }
-    const { code_challenge } = asked.data;
+    const { state, code_challenge } = asked.data;
     const query = new URLSearchParams({
-      ...({ clientId, redirectUri } as Record<string, string>),
-      ...(typeof state === 'string' && { state }),
-      ...{ codeChallenge: code_challenge, name: program.name },
+      ...{ clientId, redirectUri, codeChallenge: code_challenge, name: client.name },
+      ...(state !== undefined && { state }),
     });
     response.redirect(302, `${publicUrl}/console/#/connect?${query.toString()}`);
   });
 
-  const mayExchange = limited('exchanges');
   const form = express.urlencoded({ extended: false, limit: 32_768 });
-  router.post('/oauth/token', form, async (request, response) => {
-    mayExchange(request);
-    const given = parsed(exchange, request.body ?? {}, response, (path) =>
-      path === 'grant_type' ? 'unsupported_grant_type' : 'invalid_request',
-    );
+  router.post('/oauth/token', ...bodyBy(parts, 'tokens', form), async (request, response) => {
+    const body = (request.body ?? {}) as Record<string, unknown>;
+    const given = parsed(tokenRequest, body, response, (path) => {
+      if (path === 'resource') return 'invalid_target';
+      const isOther = path === 'grant_type' && typeof body['grant_type'] === 'string';
+      return isOther ? 'unsupported_grant_type' : 'invalid_request';
+    });
     if (given === null) return;
-    const key = await programs
-      .takeKey({
-        ...{ code: given.code, clientId: given.client_id, redirectUri: given.redirect_uri },
-        codeVerifier: given.code_verifier,
-      })
+    const { code, client_id: clientId, redirect_uri: redirectUri } = given;
+    if (clients.find(clientId) === null) {
+      refuse(response, 'invalid_client', 'this client is not registered', 'client_id');
+      return;
+    }
+    const key = await clients
+      .takeKey({ code, clientId, redirectUri, codeVerifier: given.code_verifier })
       .catch((error: unknown) => {
-        // Who agreed may do so no more.
+        // The person has lost the role since.
         if (error instanceof ApiError && error.code === 'FORBIDDEN') return null;
         throw error;
       });
     if (key === null) {
-      refuse(
-        response,
-        'invalid_grant',
-        'this code does not work: it was used or is too old',
-        'code',
-      );
+      const problem = 'this code was used, has expired, or belongs to another client';
+      refuse(response, 'invalid_grant', problem, 'code');
       return;
     }
-    const { accountId, id, rawKey, name } = key;
+    const { accountId, id, rawKey, maker, name, role } = key;
     await recordDone(services, {
       ...{ accountId, operation: 'createApiKey', outcome: 'DONE' },
-      actor: { kind: 'NOBODY', name: `${name}, a connected program` },
-      ...{ address: request.ip ?? null, resource: { type: 'api-keys', id } },
+      actor: { kind: maker.isPerson ? 'PERSON' : 'API_KEY', id: maker.id },
+      ...{ address: request.ip ?? null, resource: { type: 'api-keys', id }, after: { name, role } },
     });
     services.afterDeployment.announce(accountId, new Set(['api-keys']));
-    const expiresIn = Math.floor(programKeyMs / 1000);
+    const expiresIn = Math.floor(clientKeyMs / 1000);
     response.json({ access_token: rawKey, token_type: 'Bearer', expires_in: expiresIn });
   });
   return router;

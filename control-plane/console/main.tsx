@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { UnreachableNotice } from './parts/notices.tsx';
 import { Shell } from './parts/shell.tsx';
 import { onReachabilityChange } from './reachable.ts';
-import { useRoute } from './router.ts';
+import { returnToPlace, useRoute } from './router.ts';
 import { findSession, isSignedIn, onSessionChange } from './session.ts';
 import { LinkPage } from './views/people-link.tsx';
 import { Forgotten, SignIn } from './views/sign-in.tsx';
@@ -25,6 +25,9 @@ function App() {
     look();
     return () => ends.forEach((end) => end());
   }, []);
+  useEffect(() => {
+    if (current) returnToPlace();
+  }, [current]);
   if (current === undefined) return <UnreachableNotice />;
   if (linkPages.includes(place)) return <LinkPage token={query.token} />;
   if (current) return <Shell />;

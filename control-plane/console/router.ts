@@ -46,6 +46,20 @@ export function choosing(name: string) {
   return (value: string) => changeQuery({ [name]: value });
 }
 
+const placeKey = 'console.place';
+
+/** Keeps the address over a sign-in that leaves the page. */
+export function keepPlace() {
+  sessionStorage.setItem(placeKey, location.hash);
+}
+
+/** Goes to the kept address, once. */
+export function returnToPlace() {
+  const hash = sessionStorage.getItem(placeKey);
+  sessionStorage.removeItem(placeKey);
+  if (hash !== null && location.hash === '') location.replace(hash);
+}
+
 /** The route of the current address. */
 export function useRoute() {
   const [route, setRoute] = useState(parse);

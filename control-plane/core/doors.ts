@@ -97,10 +97,10 @@ export const doors = {
     account: { messages: per(120, 60) },
     logged: 'each call of a tool, in the audit log',
   }),
-  // A person who is signed in agrees between the question and the exchange.
+  // Between authorization and token a person consents, by the API.
   oauth: door({
-    address: { registrations: per(60, 3_600), questions: per(300, 60), exchanges: per(60, 60) },
-    logged: 'each key that a program takes, in the audit log',
+    address: { registrations: per(600, 3_600), authorizations: per(600, 60), tokens: per(600, 60) },
+    logged: 'each key that a client gets, in the audit log',
   }),
   events: door({ logged: 'nothing' }),
   alertLinks: door({ address: { uses: per(300, 60) }, logged: 'uses, in the audit log' }),

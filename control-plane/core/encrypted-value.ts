@@ -1,6 +1,6 @@
 /** A value that this installation alone can read and make, and that is good until an instant. */
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { SecretCipher } from './secret-cipher.ts';
+import { encryptedPrefix, type SecretCipher } from './secret-cipher.ts';
 
 export interface ValueParts {
   clock: Clock;
@@ -21,6 +21,11 @@ export class EncryptedValue<Value> {
   read(text: string): Value | null {
     const { secrets, clock } = this.#parts;
     try {
+      // Node decodes base64url of any shape: one value would have many texts.
+      const encoded = text.slice(encryptedPrefix.length);
+      if (encryptedPrefix + Buffer.from(encoded, 'base64url').toString('base64url') !== text) {
+        return null;
+      }
       const { value, until } = JSON.parse(secrets.decrypt(text, this.#purpose)) as {
         value: Value;
         until: number;

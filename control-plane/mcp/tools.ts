@@ -23,7 +23,7 @@ export interface ApiTool {
 
 /** Operations whose answer is a secret that is shown once: it does not go through a model. */
 const answersSecret: ReadonlySet<string> = new Set([
-  ...['createApiKey', 'connectProgram', 'createPrivateLocation', 'createPrivateLocationKey'],
+  ...['createApiKey', 'authorizeClient', 'createPrivateLocation', 'createPrivateLocationKey'],
   ...['createInvitation', 'createOnCallCalendarLink', 'createDeploymentTrigger'],
   ...['createStatusPagePassword', 'addMyPasskey', 'beginMySecondFactor', 'confirmMySecondFactor'],
 ]);

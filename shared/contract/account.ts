@@ -87,7 +87,10 @@ const expiresAt = z.iso
   .meta({ example: '2099-01-01T00:00:00Z' })
   .nullable();
 const byKey = z.object({ id: pathId });
-/** PKCE, RFC 7636: the SHA-256 of what the program keeps for itself. */
+/** Of what an OAuth client wants back with its code. */
+export const maxStateLength = 2_048;
+
+/** PKCE, RFC 7636: the SHA-256 of the code verifier. */
 export const codeChallenge = z
   .string()
   .regex(/^[\w-]{43}$/, { error: 'must be the SHA-256 of the code verifier in base64url' })
@@ -145,19 +148,26 @@ export const apiKeyRoutes = defineRoutes('API keys', {
     }),
     response: apiKey.extend({ rawKey: z.string() }).meta({ id: 'NewApiKey' }),
   }),
-  connectProgram: post('/v1/api-keys/connections', 'Let a program make a key of its own', {
-    description:
-      'For programs that ask by OAuth, such as clients of the Model Context Protocol: the console calls it when a person agrees. The program exchanges the code in `redirectTo` for a key that expires after 90 days and is listed with the others.',
-    role: 'ADMIN',
-    body: z.object({
-      clientId: z.string().max(8_192).meta({ description: 'As the program was registered' }),
-      redirectUri: z.string().max(2_048),
-      codeChallenge,
-      state: z.string().max(2_048).nullable().default(null),
-      role: role.default('READ_ONLY'),
-    }),
-    response: z.object({ redirectTo: z.string() }).meta({ id: 'ProgramConnection' }),
-  }),
+  authorizeClient: post(
+    '/v1/api-keys/authorizations',
+    'Let an OAuth client have a key of its own',
+    {
+      description:
+        'The console calls it when a person consents. The client exchanges the code in `redirectTo` for a key that expires after 90 days and is listed with the others.',
+      role: 'ADMIN',
+      body: z.object({
+        clientId: z.string().max(4_096),
+        name: keyName.meta({ description: 'Of the client, as the person saw it' }),
+        redirectUri: z.string().max(2_048),
+        codeChallenge,
+        state: z.string().max(maxStateLength).nullable().default(null),
+        role: role.nullable().default('READ_ONLY').meta({
+          description: 'Null refuses: `redirectTo` says `access_denied`',
+        }),
+      }),
+      response: z.object({ redirectTo: z.string() }).meta({ id: 'ClientAuthorization' }),
+    },
+  ),
   updateApiKey: put('/v1/api-keys/{id}', 'Rename a key or change when it expires', {
     role: 'ADMIN',
     params: byKey,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { analyticsOf, metricsOf, type Metric } from '../domain/metrics.ts';
 import { inSentence, type CheckTypeDefinition } from './checks/check-type.ts';
 import { checkType, checkTypes } from './checks/index.ts';
-import type { AnalyticsFacts, Grouping } from './checks/metric.ts';
+import { type AnalyticsFacts, type Grouping, metricsOfPages } from './checks/metric.ts';
 import { pageQuery, queryInstant, queryInteger, queryNames, timestamp } from './primitives.ts';
 import { defineRoute, defineRoutes, get, post } from './route.ts';
 
@@ -66,7 +66,7 @@ function queryOf(title: string, facts: AnalyticsFacts): z.ZodType<AnalyticsQuery
     aggregationInterval: queryInteger(1, 43_200).exactOptional(),
     groupBy: z.enum(facts.groupBy).exactOptional(),
   };
-  return z.object({
+  const query = z.object({
     ...windowQuery,
     quickRange: z.enum(quickRanges).default('last24Hours'),
     ...(facts.groupBy.length === 0 ? {} : grouped),
@@ -82,6 +82,15 @@ function queryOf(title: string, facts: AnalyticsFacts): z.ZodType<AnalyticsQuery
     ).transform((names) => names.flatMap((name) => metrics.get(name) ?? [])),
     ...pageQuery,
   }) as unknown as z.ZodType<AnalyticsQuery>;
+  // The rest is of the whole suite: a page would seem to have its verdict and its time.
+  return query.refine(
+    (given) =>
+      given.groupBy !== 'page' || given.metrics.every(({ base }) => metricsOfPages.has(base)),
+    {
+      path: ['metrics'],
+      error: `must be of ${[...metricsOfPages].join(', ')} where groupBy is page`,
+    },
+  );
 }
 
 const units = z.enum(['milliseconds', 'score', 'count', 'percentage', 'bytes']);

@@ -260,6 +260,11 @@ test('suites: the numbers of tests, by project and by test, are those of their r
     ['chromium', 66.667, 5, 1, 1, 3, 500],
     ['firefox', 100, 1, 0, 0, 0, 600],
   ]);
+  // It would be the time and the verdict of the whole suite.
+  for (const metric of ['responseTime', 'availability', 'tests_sum']) {
+    const { status } = await bench.cp.api('GET', `/v1/${path}${metric}&groupBy=page`);
+    assert.equal(status, 400, metric);
+  }
   const ofPages = await bench.get(`${path}requests_sum,bytes_max,LCP_avg&groupBy=page`);
   assert.deepEqual(
     ofPages.series.map(({ page, data }: { page: string; data: object[] }) => [

@@ -1,5 +1,5 @@
 // Own process: it starts a browser.
-/** Programs that get a key by asking a person, and those that try to get one otherwise. */
+/** OAuth clients that get a key by the consent of a person, and those that try to get one otherwise. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -42,8 +42,9 @@ async function register(cp: TestControlPlane, body: object = {}) {
 /** A program that was registered, and a code that an owner let it have. */
 async function granted(cp: TestControlPlane, role = 'READ_WRITE', person?: Person) {
   const { client_id: clientId = '' } = (await register(cp)).body;
-  const body = { clientId, redirectUri: back, codeChallenge: challenge, state: 's 1', role };
-  const path = '/v1/api-keys/connections';
+  const asked = { clientId, name: 'Editor', redirectUri: back, codeChallenge: challenge };
+  const body = { ...asked, state: 's 1', role };
+  const path = '/v1/api-keys/authorizations';
   const answer = await (person?.send('POST', path, body) ?? cp.api('POST', path, body));
   if (answer.status !== 201) return { clientId, answer, code: '' };
   const { redirectTo } = answer.body as { redirectTo: string };
@@ -53,8 +54,9 @@ async function granted(cp: TestControlPlane, role = 'READ_WRITE', person?: Perso
   return { clientId, answer, code: searchParams.get('code') ?? '' };
 }
 
+/** Without `redirect_uri`, as OAuth 2.1 asks. */
 async function exchange(cp: TestControlPlane, fields: Record<string, string>) {
-  const given = { grant_type: 'authorization_code', redirect_uri: back, code_verifier: verifier };
+  const given = { grant_type: 'authorization_code', code_verifier: verifier };
   const answer = await fetch(`${cp.url}/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({ ...given, ...fields }),
@@ -130,6 +132,7 @@ test('a code is good for its program, once, and for two minutes', async () => {
     { client_id: clientId, code, redirect_uri: `${back}/2` },
     { client_id: clientId, code, code_verifier: verifier.replace('a', 'b') },
     { client_id: clientId, code: `${code}a` },
+    { client_id: clientId, code: `v2.${code.slice(3)}` },
     // What is encrypted for something else is no code.
     { client_id: clientId, code: clientId },
   ];
@@ -153,6 +156,10 @@ test('a code is good for its program, once, and for two minutes', async () => {
   assert.equal(tooLate.body['error'], 'invalid_grant');
   for (const [fields, error] of [
     [{ grant_type: 'password' }, 'unsupported_grant_type'],
+    [{ client_id: 'v1.none' }, 'invalid_client'],
+    [{ client_id: `${clientId}a` }, 'invalid_client'],
+    [{ client_id: `${clientId}!!!.` }, 'invalid_client'],
+    [{ resource: 'https://other.example/mcp' }, 'invalid_target'],
     [{ code_verifier: 'short' }, 'invalid_request'],
     [{ code: '' }, 'invalid_request'],
   ] as const) {
@@ -165,13 +172,15 @@ test('nobody gives a program more than they have, also when they lose it meanwhi
   await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
   const { services } = cp.controlPlane;
   const { accountId } = cp;
-  const member = async (role: 'ADMIN' | 'READ_WRITE') => {
+  const member = async (role: 'OWNER' | 'ADMIN' | 'READ_WRITE') => {
     const { id } = await insertMember(services, { accountId, name: role, role });
     const { cookie } = await startPersonSession(services, accountId, id);
     const person = new Person(cp);
     person.cookie = cookie;
     return { id, person };
   };
+  // Somebody has to stay.
+  await member('OWNER');
   const [admin, editor] = [await member('ADMIN'), await member('READ_WRITE')];
   assert.equal((await granted(cp, 'OWNER', admin.person)).answer.status, 403);
   assert.equal((await granted(cp, 'READ_ONLY', editor.person)).answer.status, 403);
@@ -183,6 +192,51 @@ test('nobody gives a program more than they have, also when they lose it meanwhi
     .execute();
   const refused = await exchange(cp, { client_id: clientId, code });
   assert.equal(refused.body['error'], 'invalid_grant');
+  await services.db
+    .updateTable('memberships')
+    .set({ role: 'ADMIN' })
+    .where('person_id', '=', admin.id)
+    .execute();
+  const key = (await exchange(cp, { client_id: clientId, code })).body['access_token'];
+  const ask = () => cp.api('GET', '/v1/checks', undefined, { authorization: `Bearer ${key}` });
+  assert.equal((await ask()).status, 200);
+  const open = await granted(cp, 'READ_ONLY', admin.person);
+  assert.equal((await cp.api('DELETE', `/v1/people/${admin.id}`)).status, 204);
+  assert.equal((await ask()).status, 401);
+  const { body: late } = await exchange(cp, { client_id: open.clientId, code: open.code });
+  assert.equal(late['error'], 'invalid_grant');
+});
+
+test('a person sees the name that was registered, and can refuse', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const redirectUri = `${back}?flag&x=%7Ea%20b`;
+  const given = { client_name: 'Edi\u202Etor”', redirect_uris: [redirectUri] };
+  const { client_id: clientId = '', client_name: name } = (await register(cp, given)).body;
+  assert.equal(name, 'Editor');
+  const asked = { clientId, name, redirectUri, codeChallenge: challenge, state: 's 1' };
+  const answer = (fields: object) =>
+    cp.api('POST', '/v1/api-keys/authorizations', { ...asked, ...fields });
+  assert.equal((await answer({ name: 'A better known one' })).status, 400);
+  const { body } = await answer({ role: null });
+  const iss = encodeURIComponent(cp.url);
+  assert.deepEqual(body, {
+    redirectTo: `${redirectUri}&error=access_denied&iss=${iss}&state=s+1`,
+  });
+});
+
+test('what cannot be read is refused, and counts', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const body = `code=SECRET&${'a&'.repeat(1_200)}`;
+  const many = await fetch(`${cp.url}/oauth/token`, { method: 'POST', headers: form, body });
+  assert.equal(many.status, 413);
+  const headers = { 'content-type': 'application/json' };
+  const statuses = new Set<number>();
+  for (let index = 0; index < 610; index += 1) {
+    const asked = { method: 'POST', headers, body: '{' };
+    statuses.add((await fetch(`${cp.url}/oauth/register`, asked)).status);
+  }
+  assert.deepEqual([...statuses], [400, 429]);
 });
 
 test('nobody is sent to an address without a person’s word', async () => {
@@ -207,19 +261,21 @@ test('nobody is sent to an address without a person’s word', async () => {
     { response_type: 'token' },
     { code_challenge_method: 'plain' },
     { code_challenge: 'short' },
+    { state: 's'.repeat(3_000) },
+    { resource: 'https://other.example/mcp' },
   ] as Record<string, string>[]) {
     assert.deepEqual(await ask(fields), { status: 400, location: null }, JSON.stringify(fields));
   }
   const refusal = await register(cp, { redirect_uris: ['http://evil.example/'] });
   assert.deepEqual([refusal.status, refusal.body['error']], [400, 'invalid_redirect_uri']);
   // Both ends of the exchange are read by clients that know nothing of this product.
-  const unauthorized = await fetch(`${cp.url}/mcp`, { method: 'POST' });
+  const unauthorized = await fetch(`${cp.url}/mcp?tags=Checks`, { method: 'POST' });
   const [, metadata = ''] =
     /resource_metadata="(.*)"/.exec(unauthorized.headers.get('www-authenticate') ?? '') ?? [];
   const resource = (await (await fetch(metadata)).json()) as Record<string, unknown>;
   assert.deepEqual(
     [resource['resource'], resource['authorization_servers']],
-    [`${cp.url}/mcp`, [cp.url]],
+    [`${cp.url}/mcp?tags=Checks`, [cp.url]],
   );
 });
 
@@ -233,6 +289,7 @@ test('addresses of programs: those that only the program receives', () => {
     ['http://program.example/back', false],
     ['https://program.example/back#a', false],
     ['https://user:word@program.example/', false],
+    ['cursor://editor/back', true],
     ['javascript:alert(1)', false],
     ['javascript://127.0.0.1/%0aalert(1)', false],
     ['data:text/html,a.b', false],

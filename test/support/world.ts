@@ -32,7 +32,7 @@ import { testReportRoutes } from '@monitor/shared/contract/test-report.ts';
 import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { analyticsTypeRoutes } from '@monitor/shared/contract/analytics.ts';
 import { createLocationKey } from '../../control-plane/accounts/keys/store.ts';
-import { Programs } from '../../control-plane/accounts/programs/programs.ts';
+import { OAuthClients } from '../../control-plane/accounts/oauth/clients.ts';
 import type { Services } from '../../control-plane/core/services.ts';
 import { selfSigned, type KeyAndCertificate } from './certificates.ts';
 import { checkInOf } from './fake-agent.ts';
@@ -650,7 +650,10 @@ export async function buildWorld(
   await buildPages(services, target, accountId, marker, ids);
   await buildDashboard(target, marker, ids);
   await buildProject(target, marker, ids);
-  const program = new Programs(services).register({ name: marker, redirectUris: [redirectUri] });
+  const program = new OAuthClients(services).register({
+    name: marker,
+    redirectUris: [redirectUri],
+  });
   return { accountId, marker, agentKey: locationKey.rawKey, program, ids };
 }
 
@@ -926,6 +929,7 @@ const testJob = { checkType: 'URL', logicalId: 'shop', sourceInfo: {} };
 /** A body for every operation that takes one, with which it would succeed in this world. */
 export async function exampleBodies({
   ids,
+  marker,
   program,
 }: World): Promise<ReadonlyMap<string, unknown>> {
   const name = 'changed';
@@ -1021,7 +1025,12 @@ export async function exampleBodies({
     updateDashboardIncidentUpdate: { description: 'changed' },
     createClientCertificate: certificate,
     createApiKey: { name, role: 'READ_ONLY' },
-    connectProgram: { clientId: program, redirectUri, codeChallenge: 'a'.repeat(43) },
+    authorizeClient: {
+      clientId: program,
+      name: marker,
+      redirectUri,
+      codeChallenge: 'a'.repeat(43),
+    },
     updateAccount: { name, alertSettings: {} },
     updateApiKey: { name },
     replayAlerts: {},

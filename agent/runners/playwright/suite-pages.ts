@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { BoundedLines } from '../../script-host/bounded-lines.ts';
 import { rate } from '../scripts/visited-pages.ts';
 
-const number = z.number().min(0);
+/** Beyond it nothing can have been measured; the sum of two is a number still. */
+const number = z.number().min(0).max(1e9);
 /** Sums of all lines stay whole numbers. */
 const whole = z.int().min(0).max(10_000_000_000);
 const line = z.union([
@@ -16,6 +17,8 @@ const line = z.union([
     vitals: z.record(z.string().max(20), number),
   }),
   z.object({ browserStartMs: number }),
+  // There were more visits than are written.
+  z.object({ isCut: z.literal(true) }),
 ]);
 
 const maxLine = 64 * 1024;
@@ -47,6 +50,7 @@ function pageOf(url: string): string {
 export async function readSuitePages(file: FileHandle | null): Promise<SuitePages> {
   if (file === null) return { pages: [], metrics: {} };
   const read: z.output<typeof line>[] = [];
+  const { size } = await file.stat();
   const lines = new BoundedLines(maxLine, (text, isCut) => {
     if (isCut) return;
     try {
@@ -59,7 +63,8 @@ export async function readSuitePages(file: FileHandle | null): Promise<SuitePage
   for await (const chunk of input) lines.push(chunk as Buffer);
   lines.end();
   const visits = read.flatMap((one) => ('url' in one ? one : []));
-  const starts = read.flatMap((one) => ('url' in one ? [] : one.browserStartMs));
+  const starts = read.flatMap((one) => ('browserStartMs' in one ? one.browserStartMs : []));
+  const isWhole = size <= maxBytes && !read.some((one) => 'isCut' in one);
   const pages = [...Map.groupBy(visits, ({ url }) => pageOf(url))].map(([url, all]) => {
     const measured = Map.groupBy(
       all.flatMap(({ vitals }) => Object.entries(vitals)),
@@ -80,8 +85,10 @@ export async function readSuitePages(file: FileHandle | null): Promise<SuitePage
       starts.length === 0
         ? {}
         : {
-            requests: sum(visits.map(({ requests }) => requests)),
-            bytes: sum(visits.map(({ bytes }) => bytes)),
+            ...(isWhole && {
+              requests: sum(visits.map(({ requests }) => requests)),
+              bytes: sum(visits.map(({ bytes }) => bytes)),
+            }),
             browserStartMs: Math.round(median(starts)),
           },
   };

@@ -11,7 +11,8 @@ import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { readInstant } from '../../core/instant.ts';
 import type { ApiKeys } from '../location-keys.ts';
-import { Programs } from '../programs/programs.ts';
+import { redirectTo } from '../decide/redirects.ts';
+import { OAuthClients } from '../oauth/clients.ts';
 import { makerOf, requireGrant } from '../require-role.ts';
 import { lockAccounts } from '../store.ts';
 import type { Services } from '../../core/services.ts';
@@ -49,7 +50,7 @@ async function getKey(db: Db, accountId: string, id: string): Promise<KeyRow> {
 
 export function apiKeyHandlers(services: Services, keys: ApiKeys): Handlers<typeof apiKeyRoutes> {
   const { db, clock } = services;
-  const programs = new Programs(services);
+  const clients = new OAuthClients(services);
   const toInstant = (expiresAt: string | null): number | null => {
     if (expiresAt === null) return null;
     const instant = readInstant(expiresAt, 'expiresAt');
@@ -100,24 +101,24 @@ export function apiKeyHandlers(services: Services, keys: ApiKeys): Handlers<type
       });
     },
 
-    connectProgram: async ({ body }, { principal }) => {
-      const { clientId, redirectUri, state, ...agreed } = body;
-      const program = programs.find({ clientId, redirectUri });
-      if (program === null) {
-        throw invalidField(
-          'clientId',
-          'is not of a program that is registered with this redirectUri',
-        );
+    authorizeClient: async ({ body }, { principal }) => {
+      const { clientId, name, redirectUri, codeChallenge, state, role } = body;
+      const client = clients.findFor(clientId, redirectUri);
+      if (client === null) {
+        throw invalidField('clientId', 'is not of a client that registered this redirectUri');
       }
+      if (client.name !== name) throw invalidField('name', 'is not the name of this client');
       const { accountId } = principal;
       const maker = makerOf(principal);
-      await requireGrant(db, { accountId, maker }, body.role);
-      const granted = { accountId, maker, name: program.name, clientId, redirectUri };
-      const redirectTo = new URL(redirectUri);
-      redirectTo.searchParams.set('code', programs.grant({ ...granted, ...agreed }));
-      redirectTo.searchParams.set('iss', services.publicUrl);
-      if (state !== null) redirectTo.searchParams.set('state', state);
-      return { redirectTo: redirectTo.href };
+      const beside = { iss: services.publicUrl, ...(state !== null && { state }) };
+      if (role === null) {
+        return { redirectTo: redirectTo(redirectUri, { error: 'access_denied', ...beside }) };
+      }
+      await requireGrant(db, { accountId, maker }, role);
+      const code = clients.grant({
+        ...{ accountId, maker, role, name, clientId, redirectUri, codeChallenge },
+      });
+      return { redirectTo: redirectTo(redirectUri, { code, ...beside }) };
     },
 
     updateApiKey: async ({ params, body }, { principal }) => {

@@ -1,4 +1,4 @@
-/** A program asks for a key of its own; see `app/serve-oauth.ts`. */
+/** The consent to an OAuth client; see `app/serve-oauth.ts`. */
 import { useContext } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { DataAt } from '../contract.ts';
@@ -6,14 +6,16 @@ import { Me } from '../me.ts';
 import { Facts } from '../parts/layout.tsx';
 import { Empty } from '../parts/notices.tsx';
 import { toProblem } from '../problem.ts';
-import { link, type Query } from '../router.ts';
+import type { Query } from '../router.ts';
 import { grantable, roleName, roleWords, useForm } from './people-form.tsx';
+
+type Role = DataAt<'v1/users/me'>['role'];
 
 /** Of an address on this machine the port says nothing. */
 function receiverOf(address: string) {
   if (!URL.canParse(address)) return null;
   const url = new URL(address);
-  if (url.protocol === 'https:') return url.hostname;
+  if (url.protocol === 'https:') return url.host;
   return url.protocol === 'http:' ? 'a program on this computer' : url.protocol;
 }
 
@@ -21,19 +23,21 @@ export function ConnectView({ query }: { query: Query }) {
   const me = useContext(Me);
   const { clientId, redirectUri = '', codeChallenge, state, name = '' } = query;
   const receiver = receiverOf(redirectUri);
-  const form = useForm(async ({ role }) => {
+  const form = useForm(async ({ role }, button) => {
     try {
-      const { data } = await call('v1/api-keys/connections', {
+      const { data } = await call('v1/api-keys/authorizations', {
         method: 'POST',
         body: {
-          ...{ clientId: clientId ?? '', redirectUri, codeChallenge: codeChallenge ?? '' },
-          ...{ state: state ?? null, role: role as DataAt<'v1/users/me'>['role'] },
+          ...{ clientId: clientId ?? '', name, redirectUri, codeChallenge: codeChallenge ?? '' },
+          ...{ state: state ?? null, role: button === 'cancel' ? null : (role as Role) },
         },
       });
       location.assign(data.redirectTo);
       return null;
     } catch (error) {
-      return toProblem(error);
+      // The fields that it names are none of the form.
+      const { status, message } = toProblem(error);
+      return { status, message, issues: [] };
     }
   });
   if (clientId === undefined || receiver === null) {
@@ -53,10 +57,12 @@ export function ConnectView({ query }: { query: Query }) {
   ];
   return (
     <>
-      <h1>Connect {name}</h1>
+      <h1>
+        Connect <bdi>{name}</bdi>
+      </h1>
       <p class="muted">
-        A program that calls itself “{name}” asks to act in your name. Allow it only if you have
-        just connected it yourself.
+        A program that calls itself “<bdi>{name}</bdi>” asks to act in your name. Allow it only if
+        you have just connected it yourself.
       </p>
       {roles.includes('ADMIN') ? (
         <form class="form connect" onSubmit={(event) => void form.onSubmit(event)} novalidate>
@@ -78,9 +84,9 @@ export function ConnectView({ query }: { query: Query }) {
             <button type="submit" class="primary" disabled={form.isBusy}>
               {form.isBusy ? 'Allowing …' : 'Allow'}
             </button>
-            <a class="button" href={link('checks')}>
+            <button type="submit" value="cancel" disabled={form.isBusy}>
               Cancel
-            </a>
+            </button>
           </div>
         </form>
       ) : (

@@ -1,7 +1,7 @@
 /** The sign-in page: with an e-mail address and a password, or with an API key. */
 import { useEffect, useState } from 'preact/hooks';
 import { UnreachableNotice } from '../parts/notices.tsx';
-import { link } from '../router.ts';
+import { keepPlace, link } from '../router.ts';
 import {
   askForPasskey,
   askForReset,
@@ -86,7 +86,7 @@ function WithPassword({ onOther }: { onOther: () => void }) {
           </p>
         ))}
       {openId !== null && (
-        <a class="button" href="session/oidc">
+        <a class="button" href="session/oidc" onClick={keepPlace}>
           Sign in with {openId}
         </a>
       )}

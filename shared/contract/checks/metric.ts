@@ -118,6 +118,19 @@ export type Grouping = (typeof groupings)[number];
 export const isOfSuite = (groupBy: Grouping | undefined): boolean =>
   groupBy === 'project' || groupBy === 'test' || groupBy === 'page';
 
+/** Metrics that a page of a suite has by itself. */
+export const metricsOfPages: ReadonlySet<string> = new Set(
+  [
+    metrics.TTFB,
+    metrics.FCP,
+    metrics.LCP,
+    metrics.CLS,
+    metrics.TBT,
+    metrics.requests,
+    metrics.bytes,
+  ].map(({ name }) => name),
+);
+
 /** Figures of `POST /v1/analytics/checks`: prefix of the field, metric, suffixes. */
 interface Figure {
   prefix: string;

@@ -1,6 +1,6 @@
 /**
- * Stands between Playwright and every Chromium that this process starts: a filter of pictures, where secrets must not
- * be seen in them, and a meter of pages, where there is one.
+ * Intercepts what Playwright and every Chromium that this process starts say to each other: with a filter of pictures,
+ * where secrets must not be seen in them, and a meter of pages, where there is one.
  */
 'use strict';
 const childProcess = require('node:child_process');
@@ -40,20 +40,28 @@ function insert(child, filterOf, meterOf) {
   const ends = { toBrowser: writeTo(toBrowser), toClient: writeTo(fromFilter) };
   const filter = filterOf?.(ends);
   const meter = meterOf?.(ends.toBrowser);
+  /** What goes wrong in it must not reach the run. */
+  const metered = (measure) => {
+    try {
+      return meter ? measure(meter) : undefined;
+    } catch {
+      return undefined;
+    }
+  };
   const fromClient = messagesOf((text) => {
-    meter?.fromClient(text);
+    metered((one) => one.fromClient(text));
     if (filter) filter.fromClient(text);
     else ends.toBrowser(text);
   });
   toFilter.on('data', fromClient).on('end', () => toBrowser.end());
   toBrowser.on('error', (error) => toFilter.destroy(error)).on('close', () => toFilter.destroy());
   const take = messagesOf((text) => {
-    if (meter?.fromBrowser(text) === false) return;
+    if (metered((one) => one.fromBrowser(text)) === false) return;
     if (filter) filter.fromBrowser(text);
     else ends.toClient(text);
   });
   const end = () => fromFilter.end();
-  child.once('exit', () => meter?.end());
+  child.once('exit', () => metered((one) => one.end()));
   fromBrowser.on('data', take).on('error', end).on('close', end);
   child.stdio.splice(3, 2, toFilter, fromFilter);
   return filter;

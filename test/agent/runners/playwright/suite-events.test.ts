@@ -76,7 +76,7 @@ test('of the events of a script only so many of one type are kept', async () => 
   assert.deepEqual(events.at(-1), { type: 'end', status: 'passed' });
 });
 
-test('of measured pages the median counts, and lines that nobody can have measured are passed over', async () => {
+test('of measured pages the median counts, and impossible lines are passed over', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'pages.jsonl');
   const visit = (url: string, LCP: number) => ({ url, requests: 3, bytes: 100, vitals: { LCP } });
@@ -88,7 +88,14 @@ test('of measured pages the median counts, and lines that nobody can have measur
     visit('https://shop.example/', 4_100),
   ];
   const hostile = [
-    ...[visit('javascript:alert(1)', 1), visit('https://shop.example/', -1), visit('', 1), null, 7],
+    ...[
+      visit('javascript:alert(1)', 1),
+      visit('https://shop.example/', -1),
+      visit('https://shop.example/', 1.7e308),
+      visit('', 1),
+      null,
+      7,
+    ],
     ...[{ ...visit('https://shop.example/', 1), bytes: 1e300 }, { browserStartMs: '1' }],
     { ...visit('https://shop.example/', 1), requests: 0.5 },
     ...Array.from({ length: 200 }, () => '{'.repeat(1_000)),
@@ -110,6 +117,9 @@ test('of measured pages the median counts, and lines that nobody can have measur
     },
   ]);
   assert.deepEqual(metrics, { requests: 12, bytes: 400, browserStartMs: 200 });
+  // More than is written: no sum is better than a wrong one.
+  const cut = await pagesOf([...sound, { isCut: true }]);
+  assert.deepEqual(cut.metrics, { browserStartMs: 200 });
   const most = await pagesOf([...many, ...sound]);
   assert.deepEqual([most.pages.length, most.pages[0]?.url], [50, 'https://shop.example/basket']);
   playwrightCheckResult.shape.pages.unwrap().parse(most.pages);
