@@ -144,6 +144,13 @@ export function inWords(constant: string) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** `updateURLMonitor` is "update URL monitor". */
+export function operationInWords(operation: string) {
+  return operation
+    .replaceAll(/([a-z])([A-Z])|([A-Z])([A-Z][a-z])/g, '$1$3 $2$4')
+    .replaceAll(/\b[A-Z][a-z]/g, (start) => start.toLowerCase());
+}
+
 /** A type that this version does not know is shown by its name. */
 export function typeName(type: string) {
   return checkTypes[type]?.label ?? inWords(type);

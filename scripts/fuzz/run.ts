@@ -68,6 +68,9 @@ export interface FuzzReport {
 /** Operations that no request can make succeed, and why. */
 export const cannotSucceed: Readonly<Record<string, string>> = {
   getOnCallCalendar: '404: its signature cannot be drawn',
+  approveBaselines: '409: no agent sends the images of a result',
+  agentDownloadBaseline: '404: the image of a baseline is never stored here',
+  agentShareRun: '404: no agent has a run of a suite in progress',
 };
 
 /** What is cancelled is kept, and what is off is read as off. */

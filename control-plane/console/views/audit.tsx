@@ -2,6 +2,7 @@
 import type { DataAt } from '../contract.ts';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { besideConsole, call } from '../api.ts';
+import { operationInWords } from '../format.ts';
 import { Problem } from '../problem.ts';
 import { useMe } from '../me.ts';
 import { Choice } from '../parts/layout.tsx';
@@ -13,13 +14,6 @@ import { useQuery } from '../query.ts';
 import { choosing, type Query } from '../router.ts';
 
 type Entry = DataAt<'v1/audit-log'>['entries'][number];
-
-/** `updateURLMonitor` is "update URL monitor". */
-function inWords(operation: string) {
-  return operation
-    .replaceAll(/([a-z])([A-Z])|([A-Z])([A-Z][a-z])/g, '$1$3 $2$4')
-    .replaceAll(/\b[A-Z][a-z]/g, (start) => start.toLowerCase());
-}
 
 function shown(value: unknown) {
   if (value === undefined) return '';
@@ -77,7 +71,7 @@ function AuditRow({ entry }: { entry: Entry }) {
         </span>
       </th>
       <td>
-        {inWords(operation)} {outcome === 'REFUSED' && <span class="tag">refused</span>}
+        {operationInWords(operation)} {outcome === 'REFUSED' && <span class="tag">refused</span>}
         <span class="under long">
           {resource !== null &&
             [resource.type, resource.name ?? resource.id].filter(Boolean).join(' · ')}
