@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
-import type { AnalyticsFacts, Grouping } from '@monitor/shared/contract/checks/metric.ts';
+import {
+  type AnalyticsFacts,
+  type Grouping,
+  metricsOfPages,
+} from '@monitor/shared/contract/checks/metric.ts';
 import { analyticsOf, metricsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
 import { RollUp } from '../../../control-plane/analytics/roll-up.ts';
 import { addToInbox } from '../../../control-plane/results/roll-up-inbox.ts';
@@ -107,9 +111,12 @@ class Workshop {
     const aligned = (at: number) => Math.floor(at / grain) * grain;
     const from = aligned(now - this.random() * 4.5 * day);
     const to = Math.max(from, aligned(from + this.random() * (now - from) + grain));
-    const metrics = this.some(metricsOf(facts), this.pick([0.05, 0.3]));
     const canGroup = facts.groupBy.length > 0;
     const groupBy = canGroup && this.random() < 0.4 ? this.pick(facts.groupBy) : undefined;
+    const askable = metricsOf(facts).filter(
+      ({ base }) => groupBy !== 'page' || metricsOfPages.has(base),
+    );
+    const metrics = this.some(askable, this.pick([0.05, 0.3]));
     const intervals = [1, 7, 30, 60, 90, 120, 300, 1440, 2880, 10_080, 43_200];
     const interval = canGroup && this.random() < 0.5 ? this.pick(intervals) : null;
     // Without a filter, heartbeats are counted by time, which no single result tells.
