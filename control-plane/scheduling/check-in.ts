@@ -120,6 +120,21 @@ async function leaseJobs(
   }
 }
 
+/** For how long an agent that said it has no room for a shard is not asked again. */
+const noRoomMs = 2_000;
+
+/** How long such a check-in may wait yet: a shard that waits for this agent may have room by now. */
+function untilRoomIsOld(
+  { agentId, roomForShards }: CheckInRequest,
+  { view, jobs }: { view: LocationView; jobs: WaitingJobs },
+  now: number,
+  waitedMs: number,
+): number {
+  const isAsked =
+    roomForShards === 0 && jobs.shardsFor(agentId, view.members, { now, room: 1 }).length > 0;
+  return isAsked ? noRoomMs - waitedMs : Infinity;
+}
+
 interface News {
   full: boolean;
   upserts: AssignedCheck[];
@@ -296,8 +311,15 @@ async function answerOf(
     const knownToBe = hub.lastAnswer(caller, agentId)?.calledOff;
     const cancellations = calledOff.filter((runId) => knownToBe?.has(runId) !== true);
     const time = serverTime(clock, receivedAt, arrivedAt);
+    const elapsed = clock.monotonic();
+    const untilAsked = untilRoomIsOld(
+      request,
+      { view, jobs: waiting },
+      clock.now(),
+      elapsed - arrivedAt,
+    );
     // The agent must learn at once that the clock was set.
-    const remainingMs = time.isSet ? 0 : waitUntil - clock.monotonic();
+    const remainingMs = time.isSet ? 0 : Math.min(waitUntil - elapsed, untilAsked);
     const watch = await watchNews(services, caller, request);
     const hasNews =
       news.full ||

@@ -716,7 +716,9 @@ export class LocationHub {
       for (const id of jobs.shardsFor(agentId, members, { now, room, without: offered })) {
         offered.add(id);
       }
-      if (offered.size > before) wake(agentId);
+      // One without room says so anew once it is asked.
+      const isAsked = room === 0 && jobs.shardsFor(agentId, members, { now, room: 1 }).length > 0;
+      if (offered.size > before || isAsked) wake(agentId);
     }
   }
 

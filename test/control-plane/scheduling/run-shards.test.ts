@@ -24,10 +24,11 @@ class Runner extends FakeAgent {
   startedAt = start;
   isOld = false;
 
-  poll(): Promise<CheckInAnswer> {
+  poll(waitMs = 0): Promise<CheckInAnswer> {
     const { capabilities } = checkInOf({}, ['PLAYWRIGHT']);
+    const { id: agentId, snapshot, startedAt } = this;
     return this.call('check-in', {
-      ...checkInOf({ agentId: this.id, snapshot: this.snapshot, startedAt: this.startedAt }),
+      ...checkInOf({ agentId, snapshot, startedAt, waitMs }),
       capabilities: { ...capabilities, ...(this.isOld ? {} : { runsShards: true }) },
       ...(this.isOld ? {} : { roomForShards: this.room }),
     });
@@ -191,6 +192,36 @@ test('only agents that know shards and have room are offered one', async () => {
   assert.deepEqual([await second.jobs(), await third.jobs()], [[], []]);
   second.room = 5;
   assert.equal((await second.jobs()).length, 1, 'one of each run: others may come');
+});
+
+test('an agent without room is asked again while a shard waits for it, and only then', async () => {
+  const { cp, clock, agents, run } = await setUp();
+  await using _cp = cp;
+  const [first, second] = agents;
+  const job = await run();
+  second.room = 0;
+  second.snapshot = (await second.poll()).snapshot;
+  /** How long a check-in waited, in steps of half a second. */
+  const waited = async (waitMs: number): Promise<number> => {
+    let isAnswered = false;
+    const polled = second.poll(waitMs).then(({ jobs }) => {
+      isAnswered = true;
+      assert.deepEqual(jobs, []);
+    });
+    let passedMs = 0;
+    for (; !isAnswered && passedMs < 25_000; passedMs += 500) {
+      clock.advance(500);
+      await cp.api('GET', '/v1/checks');
+    }
+    await polled;
+    return passedMs;
+  };
+  assert.ok((await waited(6_000)) >= 6_000);
+  await first.share(job);
+  const passedMs = await waited(25_000);
+  assert.ok(passedMs >= 2_000 && passedMs < 25_000, `${passedMs} ms`);
+  second.room = 1;
+  assert.equal((await second.jobs()).length, 1);
 });
 
 test('a run is not shared where that helps nobody, and the answer says why', async () => {
