@@ -11,6 +11,7 @@ import {
   type ScreenshotComparison,
 } from '@monitor/shared/contract/baseline.ts';
 import { z } from 'zod';
+import { AgentError } from '../errors.ts';
 import type { Workspace } from '../script-host/script-host.ts';
 
 /** Images of another processor differ in single pixels. */
@@ -18,6 +19,8 @@ export const ownPlatform = `${process.platform}-${process.arch}`;
 
 /** Said by Playwright, which fails the test by it. Only of images: other snapshots nobody can approve. */
 const missingImage = /^(?:Error: )?A snapshot doesn't exist at (.+\.png), writing actual\.\s*$/;
+/** What a test attaches itself is copied to there, under its SHA-1. */
+const ownAttachment = /\/attachments\/([^/]*-)?[0-9a-f]{40}\.png$/;
 const imagePart = /^(.*)-(expected|actual|diff|previous)\.png$/;
 
 const deployedSnapshots = z
@@ -40,19 +43,31 @@ export const screenshotSettings = (definition: unknown) => deployedSnapshots.par
 /** An attempt of a test. Paths are those of the workspace. */
 export interface SeenAttempt {
   readonly project: string;
+  /** No other attempt of its test came after it. */
+  readonly isLast: boolean;
   readonly errors: readonly { readonly message: string }[];
   readonly attachments: readonly { name: string; path: string; contentType: string }[];
 }
 
+/** What a reporter keeps of a test. There may have been more. */
+const maxErrors = 20;
+
 /** True where a test failed by nothing but images that there is no baseline of yet. */
 export function isUndecided(errors: SeenAttempt['errors']): boolean {
-  return errors.length > 0 && errors.every(({ message }) => missingImage.test(message));
+  const isWhole = errors.length > 0 && errors.length < maxErrors;
+  return isWhole && errors.every(({ message }) => missingImage.test(message));
 }
 
-/** Why a run without baselines says nothing of its pictures; null where it has all. */
-export function undecidedBy(comparisons: readonly ScreenshotComparison[]): string | null {
+/** Why a run without baselines says nothing of its pictures; null where it has all. `forgiven`: names of tests. */
+export function undecidedBy(
+  comparisons: readonly ScreenshotComparison[],
+  forgiven: readonly string[],
+): string | null {
   const missing = comparisons.filter(({ outcome }) => outcome === 'MISSING');
-  if (missing.length === 0) return null;
+  if (missing.length === 0) {
+    const tests = forgiven.join(', ').slice(0, 800);
+    return tests === '' ? null : `no baseline yet, and no image to approve: ${tests}`;
+  }
   const names = missing.map(({ path, project }) => `${posix.basename(path)} (${project})`);
   const [images, them] = missing.length === 1 ? ['image', 'it'] : ['images', 'them'];
   return `no baseline yet of ${missing.length} ${images}: ${names.join(', ').slice(0, 800)}; approve ${them} with this result`;
@@ -66,7 +81,8 @@ interface Group {
 
 function groupsOf(attachments: SeenAttempt['attachments']): Group[] {
   const groups: Group[] = [];
-  for (const { name, path } of attachments.filter(isCompared)) {
+  const compared = attachments.filter((one) => isCompared(one) && !ownAttachment.test(one.path));
+  for (const { name, path } of compared) {
     const [, stem = '', part = ''] = imagePart.exec(name) ?? [];
     const last = groups.at(-1);
     if (last?.stem === stem && !(part in last.parts)) last.parts[part] = path;
@@ -102,19 +118,22 @@ export class RunBaselines {
     snapshots: readonly { path: string; key: string }[],
     image: (digest: string) => Promise<Buffer | null>,
   ): Promise<void> {
-    const write = async (path: string, digest: string): Promise<void> => {
+    const write = async (path: string, digest: string, isApproved: boolean): Promise<void> => {
       const bytes = await image(digest);
-      if (bytes === null) this.#note(`the image for ${path} is not kept any more`);
-      else await this.#workspace.write(posix.join(this.#folder, path), bytes);
+      const gone = `the image for ${path} is not kept any more`;
+      if (bytes !== null) await this.#workspace.write(posix.join(this.#folder, path), bytes);
+      else if (!isApproved) this.#note(gone);
+      // What it took the place of would differ, which says nothing about the target.
+      else throw new AgentError('CODE_BUNDLE_UNAVAILABLE', `${gone}: withdraw its approval`);
     };
-    for (const { path, key } of snapshots) await write(path, key.replace(/^files\//, ''));
+    for (const { path, key } of snapshots) await write(path, key.replace(/^files\//, ''), false);
     for (const { path, platform, digest, deployedDigest } of approved) {
       if (platform !== ownPlatform || !snapshotPath.safeParse(path).success) continue;
       const deployed = await this.#digestOf(path);
       this.#deployed.set(path, deployed);
       if (deployed !== null && deployed !== deployedDigest) {
         this.#note(`${path}: another image was deployed since one was approved; it counts`);
-      } else await write(path, digest);
+      } else await write(path, digest, true);
     }
   }
 
@@ -126,7 +145,7 @@ export class RunBaselines {
   }
 
   async #compared(
-    { project, errors, attachments }: SeenAttempt,
+    { project, isLast, errors, attachments }: SeenAttempt,
     references: ReadonlyMap<string, string>,
   ): Promise<ScreenshotComparison[]> {
     const missing = errors.flatMap(({ message }) => {
@@ -147,6 +166,8 @@ export class RunBaselines {
       // A test that passed has written what was missing, or found no difference in the end.
       if (errors.length === 0 && parts['diff'] !== undefined) continue;
       const isMissing = errors.length === 0 || missing.includes(path);
+      // What differed once and was retried is judged by its last attempt.
+      if (!isMissing && !isLast) continue;
       const deployed = this.#deployed.get(path);
       found.push({
         ...{ path, project: project.slice(0, 200), platform: ownPlatform, actual },
@@ -160,7 +181,7 @@ export class RunBaselines {
     return found;
   }
 
-  /** `references`: of the files that are kept, by their paths in the workspace. The last attempt counts. */
+  /** `references`: of the files that are kept, by their paths in the workspace. */
   async comparisons(
     attempts: readonly SeenAttempt[],
     references: ReadonlyMap<string, string>,

@@ -105,7 +105,7 @@ class MonitorReporter {
         outcome: test.outcome(),
         retries: result.retry,
         durationMs: Math.max(0, result.duration),
-        errors: (result.errors || []).slice(0, 20).map((error) => describeError(error, titles)),
+        errors: shownErrors(result.errors || []).map((error) => describeError(error, titles)),
         steps: this.steps(result.steps, { left: maxSteps }),
       },
       // A soft assertion lets the test go on; its error hangs on an "expect" step that says so.
@@ -129,6 +129,12 @@ class MonitorReporter {
   onEnd(result) {
     emit({ type: 'end', status: result.status });
   }
+}
+
+/** An image without a baseline hides no other error. */
+function shownErrors(errors) {
+  const isImage = (error) => /^(Error: )?A snapshot doesn't exist at /.test(plain(error.message));
+  return [...errors].sort((left, right) => isImage(left) - isImage(right)).slice(0, 20);
 }
 
 function failedSteps(steps) {

@@ -216,7 +216,7 @@ async function finish(
     seen.artifacts = await collectArtifacts(seen.events, workspace, context.artifacts, ways);
     const attempts = attemptsOf(seen.events, workspace);
     seen.comparisons = await parts.baselines.comparisons(attempts, seen.artifacts.references);
-    const undecided = undecidedBy(seen.comparisons);
+    const undecided = undecidedBy(seen.comparisons, outcome.undecided);
     if (undecided !== null) log.add(undecided, 'WARN');
     const report = await workspace.read(reportFile);
     if (report === null) return;
@@ -239,8 +239,8 @@ async function finish(
 /** With paths of the workspace. */
 function attemptsOf(events: SuiteEvents, { folder }: Workspace): SeenAttempt[] {
   return [...events.tests.values()].flatMap(({ project, attempts }) =>
-    attempts.map(({ errors, attachments }) => ({
-      ...{ project, errors },
+    attempts.map(({ errors, attachments }, index) => ({
+      ...{ project, errors, isLast: index === attempts.length - 1 },
       attachments: attachments.map((one) => ({ ...one, path: relative(folder, one.path) })),
     })),
   );
@@ -336,6 +336,7 @@ export async function runPlaywright(
       ? failedAt(outcome.tests.filter(({ quarantined }) => quarantined !== true))
       : null;
   const end = countedUntil(brokeAt, performance.now());
+  const undecided = undecidedBy(seen.comparisons, outcome.undecided);
   const stoppedAt = startedAt + Math.ceil(context.clock.monotonic() - start);
   return {
     startedAt,
@@ -344,10 +345,7 @@ export async function runPlaywright(
     processesWaitedMs: (lastMs) => workspace.waits.between(end - lastMs, end),
     failure: seen.failure,
     request: { testCommand: settings.testCommand, workingDir: settings.workingDir },
-    response:
-      seen.failure === null
-        ? { degraded: seen.degraded ?? undecidedBy(seen.comparisons) ?? skipped }
-        : null,
+    response: seen.failure === null ? { degraded: seen.degraded ?? undecided ?? skipped } : null,
     errorMessages:
       seen.failure === null
         ? []

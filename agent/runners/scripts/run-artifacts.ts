@@ -1,5 +1,5 @@
 /** Hands the files of a run to the agent and says what refers to them. */
-import { readdir } from 'node:fs/promises';
+import { glob } from 'node:fs/promises';
 import { join, normalize, posix } from 'node:path';
 import { snapshotPath } from '@monitor/shared/contract/baseline.ts';
 import { artifactReference, type ArtifactType } from '@monitor/shared/contract/check-result.ts';
@@ -65,26 +65,30 @@ function filesOf(events: readonly RunEvent[]): RunFile[] {
   return [...files.slice(0, maxFiles), report];
 }
 
-/** Names of snapshots, in the folder where the test runner keeps those of a file. */
+/** Names of snapshots, below the folder where the test runner keeps those of a file. */
 export async function updatedSnapshots(
   workspace: Workspace,
   file: string,
   sink: ArtifactSink,
   withheldPictures: string | null,
+  note: (message: string) => void,
 ): Promise<{ path: string; name: string }[]> {
   const folder = `${file}-snapshots`;
-  const names = await readdir(join(workspace.folder, 'check', folder)).catch(() => []);
+  const cwd = join(workspace.folder, 'check', folder);
+  const files: string[] = [];
+  for await (const name of glob('**/*.png', { cwd })) files.push(posix.join(folder, name));
+  const images = files.filter((path) => snapshotPath.safeParse(path).success).sort();
+  const left = images.length - maxFiles;
+  if (left > 0) note(`${left} of ${images.length} snapshots are not kept: a run gives ${maxFiles}`);
   const made: { path: string; name: string }[] = [];
-  for (const name of names.sort().slice(0, maxFiles)) {
-    const path = posix.join(folder, name);
-    const handle = snapshotPath.safeParse(path).success
-      ? await workspace.read(posix.join('check', path))
-      : null;
+  for (const path of images.slice(0, maxFiles)) {
+    const handle = await workspace.read(posix.join('check', path));
     if (handle === null) continue;
     await handle.close();
+    const name = posix.relative(folder, path).replace(/[^\w.-]/g, '_');
     const reference = await sink.add({
       path: join(workspace.folder, 'check', path),
-      name: `snapshots/${name.replace(/[^\w.-]/g, '_').slice(-100)}`,
+      name: `snapshots/${name.slice(-100)}`,
       ...({ type: 'screenshot', contentType: 'image/png' } as const),
       withheldPictures,
     });

@@ -1,6 +1,7 @@
 /** Why a run of a script failed, from how it ended and what it said. */
 import type { ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { isUndecided } from '../../browsers/run-baselines.ts';
 import { AgentError } from '../../errors.ts';
 import { assertMachineMemory } from '../../script-host/machine-memory.ts';
 import type { ProgramEnd } from '../../script-host/script-host.ts';
@@ -138,6 +139,19 @@ export function isOnlySoft(events: readonly RunEvent[]): boolean {
     unexpected.every((event) => event.isOnlySoft) &&
     eventsOf(events, 'error').length === 0
   );
+}
+
+/** Names of the tests that failed, where each of them failed for want of baselines alone; empty otherwise. */
+export function testsWithoutBaselines(events: readonly RunEvent[]): string[] {
+  const failed = eventsOf(events, 'test').filter(({ test }) => test.outcome === 'unexpected');
+  const isForWant =
+    failed.every(({ test }) => isUndecided(test.errors)) && eventsOf(events, 'error').length === 0;
+  return isForWant ? failed.map(({ test }) => test.title) : [];
+}
+
+/** True where a run failed by its tests, and by nothing that ended it before or beside them. */
+export function isOfTestsAlone(failure: Failure | null, events: readonly RunEvent[]): boolean {
+  return failure?.code === 'SCRIPT_FAILED' && eventsOf(events, 'end').at(-1)?.status === 'failed';
 }
 
 /** The end of the innermost step that failed, in ms since the epoch; null without one. */

@@ -17,7 +17,6 @@ import { runVariables } from '../../script-host/run-variables.ts';
 import { canRecordVideo } from '../../browsers/browsers-folder.ts';
 import { RunPictures } from '../../browsers/pictures.ts';
 import {
-  isUndecided,
   RunBaselines,
   screenshotSettings,
   type SeenAttempt,
@@ -41,7 +40,9 @@ import {
   failureOfBrowser,
   failureOfRun,
   failureOfScript,
+  isOfTestsAlone,
   isOnlySoft,
+  testsWithoutBaselines,
   unansweredMs,
   unjudged,
 } from './run-failure.ts';
@@ -128,9 +129,11 @@ function testsOf(events: readonly RunEvent[]): ScriptTest[] {
 /** Tests with their files: these follow their test. */
 function attemptsOf(events: readonly RunEvent[]): SeenAttempt[] {
   const attempts: (SeenAttempt & { attachments: SeenAttempt['attachments'][number][] })[] = [];
+  const last = new Map(eventsOf(events, 'test').map(({ test }) => [test.title, test.retries]));
   for (const event of events) {
     if (event.type === 'test') {
-      attempts.push({ project: 'chromium', errors: event.test.errors, attachments: [] });
+      const isLast = event.test.retries === last.get(event.test.title);
+      attempts.push({ project: 'chromium', errors: event.test.errors, isLast, attachments: [] });
     } else if (event.type === 'attachment') {
       const { name, path, contentType } = event;
       const inside = posix.normalize(posix.join('monitor', path));
@@ -140,26 +143,14 @@ function attemptsOf(events: readonly RunEvent[]): SeenAttempt[] {
   return attempts;
 }
 
-/** True when tests failed, and each of them for want of baselines alone. */
-function isWithoutBaselines(events: readonly RunEvent[]): boolean {
-  const failed = eventsOf(events, 'test').filter(({ test }) => test.outcome === 'unexpected');
-  return (
-    failed.length > 0 &&
-    failed.every(({ test }) => isUndecided(test.errors)) &&
-    eventsOf(events, 'error').length === 0
-  );
-}
-
 /** Writes what the screenshots of a run are compared with. */
 async function layImages(
   definition: CheckDefinition,
   context: RunnerContext,
   workspace: Workspace,
-  lines: CommonDetails['jobLog'],
+  note: (message: string) => void,
 ): Promise<{ baselines: RunBaselines; masks: string[] }> {
-  const baselines = new RunBaselines(workspace, 'check', (msg) => {
-    lines.push({ time: context.clock.now(), msg, level: 'WARN' });
-  });
+  const baselines = new RunBaselines(workspace, 'check', note);
   const { snapshots, masks } = screenshotSettings(definition);
   await baselines.lay(context.baselines ?? [], snapshots, imagesOf(context));
   return { baselines, masks };
@@ -175,11 +166,12 @@ async function imagesOfRun(
     file: string;
     references: ReadonlyMap<string, string>;
     withheld: string | null;
+    note: (message: string) => void;
   },
 ): Promise<Pick<Ended, 'comparisons' | 'updated'>> {
   if (context.updatesSnapshots === true) {
-    const { workspace, file, withheld } = of;
-    const updated = await updatedSnapshots(workspace, file, context.artifacts, withheld);
+    const { workspace, file, withheld, note } = of;
+    const updated = await updatedSnapshots(workspace, file, context.artifacts, withheld, note);
     return { comparisons: [], updated };
   }
   const comparisons = await baselines.comparisons(attemptsOf(of.events), of.references);
@@ -292,7 +284,8 @@ async function runInSession(
   });
   if ('code' in written) return beforeStart(written);
   const lines: CommonDetails['jobLog'] = [];
-  const { baselines, masks } = await layImages(definition, context, workspace, lines);
+  const note = (msg: string) => lines.push({ time: context.clock.now(), msg, level: 'WARN' });
+  const { baselines, masks } = await layImages(definition, context, workspace, note);
   const settings = {
     browser,
     masks,
@@ -351,7 +344,10 @@ async function runInSession(
     (await failureOfMemory(lease, events, context.clock)) ??
     failureOfRun(end, events, written.isTest);
   const marked = await degradedMessage(session);
-  const isForgiven = (marked !== null && isOnlySoft(events)) || isWithoutBaselines(events);
+  const withoutBaselines = testsWithoutBaselines(events);
+  const isForgiven =
+    isOfTestsAlone(failure, events) &&
+    ((marked !== null && isOnlySoft(events)) || withoutBaselines.length > 0);
   const isUsual =
     (failure === null || eventsOf(events, 'end').length > 0) &&
     !['rawProtocol', 'crash', 'browserGone'].some((type) =>
@@ -366,11 +362,10 @@ async function runInSession(
   const compared = await imagesOfRun(context, baselines, {
     ...{ workspace, events, file: written.file, withheld: seen.withheld },
     references: artifacts.references,
+    note,
   });
-  const undecided = undecidedBy(compared.comparisons);
-  if (undecided !== null) {
-    lines.push({ time: context.clock.now(), msg: undecided, level: 'WARN' });
-  }
+  const undecided = undecidedBy(compared.comparisons, withoutBaselines);
+  if (undecided !== null) note(undecided);
   const because = marked ?? undecided ?? unjudged(testsOf(events));
   return {
     events,

@@ -152,6 +152,20 @@ test('a suite that writes missing images by itself is undecided as well', async 
   assert.ok(comparisons.every(({ outcome }) => outcome === 'MISSING'));
 });
 
+test('a suite whose missing images are not kept is degraded, and names the tests', async () => {
+  await using world = await suiteWorld();
+  const config = suite['playwright.config.js'].replace('{', "{ preserveOutput: 'never',");
+  const { seen, comparisons } = await world.run(
+    { ...suite, 'playwright.config.js': config },
+    { grep: 'same' },
+  );
+  assert.deepEqual([seen.failure, comparisons], [null, []]);
+  assert.match(
+    String(degradedOf(seen)),
+    /^no baseline yet, and no image to approve: .*same 0 \[desktop\], .*same 0 \[phone\]/,
+  );
+});
+
 test('an approved image counts until another is deployed for its path', async () => {
   await using world = await suiteWorld();
   const first = await world.run(suite, { grep: 'same' });
@@ -201,6 +215,12 @@ test('a browser check is compared with what was approved, then with what is depl
     [missing?.outcome, missing?.platform, missing?.expected, missing?.path],
     ['MISSING', ownPlatform, null, 'script.spec.js-snapshots/shop.png'],
   );
+  const removing = `
+    import { rm } from 'node:fs/promises';
+    test.afterEach(({}, { outputDir }) => rm(outputDir, { recursive: true }));`;
+  const unkept = await run(shop('white') + removing);
+  assert.deepEqual([unkept.seen.failure, unkept.comparisons], [null, []]);
+  assert.equal(degradedOf(unkept.seen), 'no baseline yet, and no image to approve: shop');
   await approved.approve('private-1', first.comparisons, first.fileOf);
   const same = await run(shop('white'));
   assert.deepEqual([same.seen.failure, degradedOf(same.seen), same.comparisons], [null, null, []]);

@@ -32,6 +32,12 @@ function errorOf(error) {
   };
 }
 
+/** An image without a baseline hides no other error. */
+function shownErrors(errors) {
+  const isImage = ({ message }) => /^(Error: )?A snapshot doesn't exist at /.test(message);
+  return [...errors].sort((left, right) => isImage(left) - isImage(right)).slice(0, 20);
+}
+
 function stepsOf(steps, budget) {
   const taken = [];
   for (const step of steps || []) {
@@ -114,7 +120,7 @@ class MonitorReporter {
       retry: result.retry,
       status: result.status,
       durationMs: result.duration,
-      errors: (result.errors || [result.error]).filter(Boolean).slice(0, 20).map(errorOf),
+      errors: shownErrors((result.errors || [result.error]).filter(Boolean)).map(errorOf),
       attachments: attachmentsOf(result),
       steps: stepsOf(result.steps, { left: maxSteps }),
     });

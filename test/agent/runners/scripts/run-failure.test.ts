@@ -5,7 +5,9 @@ import {
   countedUntil,
   failedAt,
   failureOfRun,
+  isOfTestsAlone,
   reasonOf,
+  testsWithoutBaselines,
   unansweredMs,
   unjudged,
 } from '../../../../agent/runners/scripts/run-failure.ts';
@@ -101,4 +103,30 @@ test('a test that failed without an error says why', () => {
   assert.match(reasonOf({ errors: [], status: 'passed' }), /test\.fail\(\) expects it to fail/);
   assert.equal(reasonOf({ errors: [], status: 'interrupted' }), 'it was cut off');
   assert.equal(reasonOf({ errors: [], status: 'timedOut' }), 'it timedOut');
+});
+
+test('a run is forgiven its missing images only where nothing else ended it', () => {
+  const image = "A snapshot doesn't exist at /check/a.png, writing actual.";
+  const failedBy = (...messages: string[]): RunEvent => ({
+    type: 'test',
+    test: {
+      ...{ title: 'shop', file: 'f', project: '', tags: [], status: 'failed', retries: 0 },
+      ...{ outcome: 'unexpected', durationMs: 1, steps: [] },
+      errors: messages.map((message) => ({ message, stack: null, title: null })),
+    },
+    isOnlySoft: false,
+  });
+  const begun: RunEvent[] = [{ type: 'begin', time: 1 }, failedBy(image)];
+  const ended: RunEvent[] = [...begun, { type: 'end', status: 'failed' }];
+  assert.deepEqual(testsWithoutBaselines(ended), ['shop']);
+  assert.deepEqual(testsWithoutBaselines([...ended, failedBy(image, 'closed')]), []);
+  assert.equal(isOfTestsAlone(failureOfRun(failed, ended, true), ended), true);
+  for (const reason of ['memory', 'disk', 'processes'] as const) {
+    const failure = failureOfRun({ ...failed, reason }, ended, true);
+    assert.equal(isOfTestsAlone(failure, ended), false, reason);
+  }
+  assert.equal(isOfTestsAlone(failureOfRun(failed, begun, true), begun), false, 'it ended early');
+  const late: RunEvent[] = [...begun, { type: 'end', status: 'timedout' }];
+  assert.equal(isOfTestsAlone(failureOfRun(failed, late, true), late), false);
+  assert.equal(isOfTestsAlone(null, ended), false);
 });
