@@ -9,13 +9,46 @@ export const maxBaselinesOfCheck = 1_000;
 /** Of one result. */
 export const maxComparisons = 100;
 
-/** A PNG inside the folder of a check or suite: every part of the path names something. */
-const insidePath = /^(?!.*(^|\/)(\.{0,2}|node_modules)(\/|$))[^\\\x00-\x1f\x7f]+\.png$/;
+/** Inside the folder of a check or suite: every part of the path names something; no line ends in it. */
+const inside = String.raw`(?!.*(^|\/)(\.{0,2}|node_modules)(\/|$))[^\\\x00-\x1f\x7f\u2028\u2029]+`;
 export const snapshotPath = z
   .string()
   .max(500)
-  .regex(insidePath, 'must be the path of a PNG inside the folder of the check')
+  .regex(
+    new RegExp(`^${inside}\\.png$`),
+    'must be the path of a PNG inside the folder of the check',
+  )
   .meta({ example: 'home.spec.ts-snapshots/home-1-chromium-linux.png' });
+
+/** Clients deploy snapshots of texts as well. */
+const deployedPath = z
+  .string()
+  .max(500)
+  .regex(new RegExp(`^${inside}$`), 'must be a path inside the folder of the check')
+  .meta({ example: 'home.spec.ts-snapshots/home-1-chromium-linux.png' });
+
+/** What clients deploy with a browser check for its screenshots to be compared with. */
+export const deployedSnapshots = z
+  .array(
+    z.object({
+      path: deployedPath,
+      key: z
+        .string()
+        .regex(/^files\/[0-9a-f]{64}$/, 'must be the key of an uploaded file')
+        .meta({ example: `files/${'0'.repeat(64)}` }),
+    }),
+  )
+  .max(500)
+  .superRefine((snapshots, context) => {
+    const paths = new Set(snapshots.map(({ path }) => path));
+    for (const [index, { path }] of snapshots.entries()) {
+      const folders = path.split('/').map((_, end, parts) => parts.slice(0, end).join('/'));
+      const file = folders.find((folder) => paths.has(folder));
+      if (file === undefined) continue;
+      const message = `lies below ${file}, which is another snapshot`;
+      context.addIssue({ code: 'custom', path: [index, 'path'], message });
+    }
+  });
 
 export const sha256Hex = z
   .string()
@@ -39,6 +72,9 @@ export const screenshotComparison = z
     }),
     expected: z.string().nullable().meta({ description: 'Link, as of all files of a result' }),
     actual: z.string(),
+    actualDigest: sha256Hex.exactOptional().meta({
+      description: 'SHA-256 of that image, once it has arrived; in a result that is read by its id',
+    }),
     diff: z.string().nullable(),
   })
   .meta({ id: 'ScreenshotComparison' });
@@ -71,7 +107,7 @@ export const baselineRoutes = defineRoutes('Baselines', {
     'Approve images of a result: later runs in its location compare with them',
     {
       description:
-        'Each takes the place of what was approved before for the same check, location, platform and path, until another image is deployed for that path. 409 where an image is not here, or is encrypted.',
+        'Each takes the place of what was approved before for the same check, location, platform and path, until another image is deployed for that path. 409 where an image is not here, is encrypted, or is not the same in all projects that share its path.',
       params: z.object({ ...ofCheck, checkResultId: pathId }),
       body: z.object({
         paths: z.array(snapshotPath).min(1).max(maxComparisons).exactOptional().meta({

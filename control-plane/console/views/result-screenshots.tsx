@@ -94,7 +94,8 @@ function Comparison({
 }: {
   of: ScreenshotComparison;
   approved: Baseline | undefined;
-  approve: () => Promise<void>;
+  /** Null where this is not possible. */
+  approve: (() => Promise<void>) | null;
   withdraw: (id: string) => () => Promise<void>;
 }) {
   const [view, setView] = useState<View>('side');
@@ -120,7 +121,7 @@ function Comparison({
           />
         )}
         {approved === undefined ? (
-          mayWrite && (
+          approve !== null && (
             <Action
               word="Approve"
               busy="Approving"
@@ -143,12 +144,13 @@ function Comparison({
 }
 
 export function Screenshots({ result }: { result: CheckResult }) {
-  const { checkId, id, runLocation, startedAt } = result;
+  const { checkId, id, runLocation } = result;
   const seen = result.browserCheckResult ?? result.playwrightCheckResult;
   const comparisons = seen?.screenshotComparisons ?? [];
   const path = `v1/checks/${encodeURIComponent(checkId)}/baselines` as const;
-  const { data = [], reload } = useQuery(comparisons.length === 0 ? null : path);
-  const { mayWrite } = useMe();
+  const { data, reload } = useQuery(comparisons.length === 0 ? null : path);
+  // Runs that people only try have no approvals.
+  const mayApprove = useMe().mayWrite && data !== undefined;
   const [problem, attempt] = useAttempt();
   if (comparisons.length === 0) return null;
   if (result.encryptedResult !== undefined) {
@@ -174,19 +176,19 @@ export function Screenshots({ result }: { result: CheckResult }) {
       await reload();
     });
   const approvalOf = (of: ScreenshotComparison) =>
-    data.find(
+    data?.find(
       (one) =>
         one.path === of.path &&
         one.platform === of.platform &&
         one.location === runLocation &&
-        Date.parse(one.approvedAt) >= Date.parse(startedAt ?? ''),
+        one.sha256 === of.actualDigest,
     );
   const left = comparisons.filter((one) => approvalOf(one) === undefined);
   return (
     <Section
       title="Screenshots"
       aside={
-        mayWrite &&
+        mayApprove &&
         left.length > 1 && (
           <Action word={`Approve all ${left.length}`} busy="Approving" run={approve()} />
         )
@@ -198,7 +200,7 @@ export function Screenshots({ result }: { result: CheckResult }) {
           key={`${of.project} ${of.path}`}
           {...{ of, withdraw }}
           approved={approvalOf(of)}
-          approve={approve([of.path])}
+          approve={mayApprove ? approve([of.path]) : null}
         />
       ))}
     </Section>

@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { ddl } from '../ddl.ts';
 import type { Engine } from '../engine.ts';
 
-/** It assigns none, and its test sessions update none. */
+/** It assigns none, its test sessions update none, and it deletes images that nobody fetched: docs/upgrade.md. */
 export const oldestBuild = '0050-baseline';
 
 export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {

@@ -12,8 +12,8 @@ import {
   type CodeBundleStore,
   deleteBaseline,
   digestOfImage,
+  findCheck,
   listBaselines,
-  requireCheck,
   saveBaselines,
 } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
@@ -53,7 +53,9 @@ export function baselineHandlers(
 ): Handlers<typeof baselineRoutes> {
   const { db } = services;
   const rowsOf = async (accountId: string, checkId: string) => {
-    await requireCheck(db, accountId, checkId);
+    // What people only try has those of its check, and no approvals of its own.
+    const known = await findCheck(db, accountId, checkId);
+    if (known?.is_trial !== 0) throw notFound('check', checkId);
     return listBaselines(db, accountId, checkId);
   };
 
@@ -95,16 +97,24 @@ export function baselineHandlers(
           row,
         ]),
       );
-      const images: ApprovedImage[] = [];
+      const images = new Map<string, ApprovedImage>();
       for (const one of comparisons) {
         if (paths?.includes(one.path) === false) continue;
         const { bytes, digest } = await readImage(services, files.get(one.actual), one.path);
+        const key = `${one.platform} ${one.path}`;
+        const other = images.get(key);
+        if (other !== undefined && other.digest !== digest) {
+          throw new ApiError(
+            'CONFLICT',
+            `the image ${one.path} is another one in the project ${JSON.stringify(other.project)} than in ${JSON.stringify(one.project)}; put {projectName} into the snapshotPathTemplate of the suite`,
+          );
+        }
         const body = Readable.from([bytes]);
         await codeBundles.receive(accountId, body, bytes.length, signal, 'file');
-        images.push({ ...one, digest, sizeBytes: bytes.length });
+        images.set(key, { ...one, digest, sizeBytes: bytes.length });
       }
       const place = { accountId, checkId, location };
-      return (await saveBaselines(services, place, images)).map(toWire);
+      return (await saveBaselines(services, place, [...images.values()])).map(toWire);
     },
 
     getBaselineImage: async ({ params: { checkId, id } }, { principal }) => {

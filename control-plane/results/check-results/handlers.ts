@@ -13,6 +13,7 @@ import { requireCheck } from '../../checks/index.ts';
 import { readableResult } from '../decide/readable-result.ts';
 import { windowOf } from '../../core/query-window.ts';
 import type { Services } from '../../core/services.ts';
+import { withDigests } from '../baselines/with-digests.ts';
 import { findResult, listResults, listResultsByCursor, listRuns } from './store.ts';
 
 const maxRunsWindowMs = 31 * 24 * 3_600_000;
@@ -61,8 +62,10 @@ export function checkResultHandlers(services: Services): Handlers<typeof checkRe
 
     getCheckResult: async ({ params }, { principal, headers }) => {
       const { checkId, checkResultId } = params;
-      const json = await findResult(services, principal.accountId, checkId, checkResultId);
-      if (json === undefined) throw notFound('result', checkResultId);
+      const { accountId } = principal;
+      const found = await findResult(services, accountId, checkId, checkResultId);
+      if (found === undefined) throw notFound('result', checkResultId);
+      const json = await withDigests(db, { accountId, resultId: checkResultId }, found);
       return asJson(isExistingClient(headers) ? readableResult(json) : json);
     },
 

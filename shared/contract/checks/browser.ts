@@ -1,5 +1,6 @@
 /** Browser check: a script that drives a browser. Spec: Browser check (`checkType` BROWSER). */
 import { z } from 'zod';
+import { deployedSnapshots } from '../baseline.ts';
 import { checkBodies, type AgentCheckType } from './check-type.ts';
 import { metrics, responseTimeAnalytics } from './metric.ts';
 import { screenshotFields, scriptFields, scriptJudging, scriptTraits } from './scripted.ts';
@@ -25,17 +26,7 @@ export const browserCheck: AgentCheckType = {
       .nullable()
       .default(null),
     ...screenshotFields,
-    snapshots: z
-      .array(
-        z.object({
-          path: z.string().min(1).max(1000),
-          key: z
-            .string()
-            .regex(/^files\/[0-9a-f]{64}$/, 'must be the key of an uploaded file')
-            .meta({ example: `files/${'0'.repeat(64)}` }),
-        }),
-      )
-      .max(500)
+    snapshots: deployedSnapshots
       .nullable()
       .meta({
         description: 'Files that its screenshots are compared with, as clients upload them',

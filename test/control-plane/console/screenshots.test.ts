@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import test from 'node:test';
 import { launchBrowser } from '../../support/found-browser.ts';
 import { comparison, handIn, location } from '../../support/image-results.ts';
-import { setUp } from '../../support/results.ts';
+import { minute, now, setUp } from '../../support/results.ts';
 import { TestConsole } from '../../support/test-console.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -84,6 +84,30 @@ test('the images of a result are shown side by side, swiped and as heat, and are
         .nth(2 - left)
         .waitFor();
     }
+  }
+  const approval = await cp.api('POST', `/v1/check-results/${checkId}/${resultId}/baselines`, {});
+  assert.equal(approval.status, 201);
+  const trial = await cp.api('POST', `/v1/check-trials?location=${location}`, {
+    ...{ checkType: 'BROWSER', name: 'Trial', script: 'await 0;' },
+  });
+  const trialId = String(trial.body.id);
+  const path = 'shop.spec.ts-snapshots/basket.png';
+  // It asks for approvals of the trial, and is refused them.
+  const ofTrial = new TestConsole(cp, browser);
+  for (const [id, buttons, pages] of [
+    [checkId, 1, console],
+    [trialId, 0, ofTrial],
+  ] as const) {
+    const of = { comparisons: [comparison(path, { actual: 'artifact:expected.png' })] };
+    const other = await handIn(bench, await cp.locationKey(location), id, {
+      ...{ ...of, files: { 'expected.png': files['expected.png'] }, at: now - minute },
+    });
+    await using opened = await pages.visit(`#/checks/${id}/results/${other}`);
+    const section = opened.page.getByRole('region', { name: 'Screenshots' });
+    await section.getByRole('img', { name: 'Actual' }).waitFor();
+    await opened.page.waitForLoadState('networkidle');
+    assert.equal(await section.getByText('Approved').count(), 0, 'it is another image');
+    assert.equal(await section.getByRole('button', { name: 'Approve' }).count(), buttons);
   }
   const { body } = await cp.api('POST', '/v1/api-keys', { name: 'reads', role: 'READ_ONLY' });
   await using reader = await console.visit(`#/checks/${checkId}/results/${resultId}`, {

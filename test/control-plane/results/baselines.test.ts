@@ -145,6 +145,9 @@ test('only an image that is here, and is one, is approved; each refusal says why
     'a.js',
     'a\\b.png',
     './a.png',
+    '\u2028/../a.png',
+    'x\u2029/../../a.png',
+    'a\u2028.png',
   ]) {
     await refused({}, /inside the folder/, { body: { paths: [path] }, status: 400 });
   }
@@ -188,6 +191,78 @@ test('a browser check keeps the snapshots that a client deploys, and its agents 
   const other = await cp.api('PUT', `/v1/checks/browser/${checkId}`, { snapshots: [] });
   assert.equal(other.status, 200);
   assert.equal(await prune(), 1);
+  const save = (...paths: string[]) =>
+    cp.api('PUT', `/v1/checks/browser/${checkId}`, {
+      snapshots: paths.map((path) => ({ path, key: stored })),
+    });
+  for (const [paths, where, message] of [
+    [['a.png', '../a.png'], 'snapshots.1.path', /inside the folder/],
+    [['\u2028/../a.png'], 'snapshots.0.path', /inside the folder/],
+    [['node_modules/a.txt'], 'snapshots.0.path', /inside the folder/],
+    [['a.png/b/c.png', 'a.png'], 'snapshots.0.path', /lies below a\.png/],
+  ] as const) {
+    const refused = await save(...paths);
+    assert.equal(refused.status, 400, paths.join());
+    const said = JSON.stringify(refused.body);
+    assert.ok(said.includes(where), said);
+    assert.match(said, message);
+  }
+  assert.equal((await save('a.png', 'a/b.png', 's/text.txt')).status, 200);
+});
+
+test('one path is approved once, and is refused where projects have different images of it', async () => {
+  const { bench, cp, checkId, key, approve } = await world();
+  await using _cp = cp;
+  const [desktop, phone] = [png(100), png(200)];
+  const of = (project: string) =>
+    comparison('a.png', { project, actual: `artifact:${project}.png` });
+  const result = (images: Record<string, Buffer>, at: number) =>
+    handIn(bench, key, checkId, {
+      comparisons: [of('desktop'), of('phone')],
+      files: Object.fromEntries(
+        Object.entries(images).map(([project, bytes]) => [`${project}.png`, bytes]),
+      ),
+      at,
+    });
+  const different = await result({ desktop, phone }, now);
+  for (const body of [{}, { paths: ['a.png'] }]) {
+    const refused = await approve(different, body);
+    assert.equal(refused.status, 409);
+    assert.match(String(refused.body.message), /"desktop" than in "phone".*\{projectName\}/);
+  }
+  assert.deepEqual((await cp.api('GET', `/v1/checks/${checkId}/baselines`)).body, []);
+  const same = await result({ desktop, phone: desktop }, now + minute);
+  const approved = await approve(same);
+  assert.equal(approved.status, 201);
+  assert.equal(approved.body.length, 1);
+});
+
+test('a result says what its images are, once they have arrived', async () => {
+  const { bench, cp, checkId, key } = await world();
+  await using _cp = cp;
+  const comparisons = [comparison('a.png'), comparison('s/late.png')];
+  const id = await handIn(bench, key, checkId, { comparisons, files: { 'a.png': png(10) } });
+  const { body } = await cp.api('GET', `/v1/check-results/${checkId}/${id}`);
+  const result = body as CheckResult;
+  const seen = result.browserCheckResult?.screenshotComparisons ?? assert.fail();
+  assert.deepEqual(
+    seen.map(({ path, actualDigest }) => [path, actualDigest]),
+    [
+      ['a.png', sha256(png(10))],
+      ['s/late.png', undefined],
+    ],
+  );
+});
+
+test('what people only try has no approvals', async () => {
+  const { cp } = await world();
+  await using _cp = cp;
+  const trial = await cp.api('POST', `/v1/check-trials?location=${location}`, {
+    ...{ checkType: 'BROWSER', name: 'Trial', script: 'await 0;' },
+  });
+  assert.equal(trial.status, 201, JSON.stringify(trial.body));
+  const list = await cp.api('GET', `/v1/checks/${String(trial.body.id)}/baselines`);
+  assert.equal(list.status, 404);
 });
 
 test('what a run made anew is given to the client once it has arrived, and to no other account', async () => {
