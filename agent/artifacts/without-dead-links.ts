@@ -3,6 +3,7 @@ import type { ArtifactDeclaration } from '@monitor/shared/contract/agent-protoco
 import {
   artifactReference,
   exchangeFields,
+  type BrowserCheckResult,
   type ExchangeResult,
   type MultiStepCheckResult,
   type ResultDetails,
@@ -30,6 +31,16 @@ export function withoutDeadLinks<T extends ResultDetails>(
     msg: `the file ${name} (${size} bytes) was not uploaded: ${reason ?? ''}`,
     level: 'WARN',
   }));
+  // A picture that is not there cannot be approved.
+  const ofPictures = <S extends Pick<BrowserCheckResult, 'screenshotComparisons'>>({
+    screenshotComparisons: all = [],
+    ...details
+  }: S) => {
+    const screenshotComparisons = all
+      .filter(({ actual }) => isLive(actual))
+      .map((one) => ({ ...one, expected: orNull(one.expected), diff: orNull(one.diff) }));
+    return { ...details, ...(screenshotComparisons.length > 0 && { screenshotComparisons }) };
+  };
   const ofScript = <S extends Omit<MultiStepCheckResult, 'requests'>>(details: S): S => ({
     ...details,
     jobLog: [...details.jobLog, ...lines],
@@ -53,7 +64,7 @@ export function withoutDeadLinks<T extends ResultDetails>(
     ...result,
     ...Object.fromEntries(exchanges),
     browserCheckResult: browser && {
-      ...ofScript(browser),
+      ...ofScript(ofPictures(browser)),
       pages: browser.pages.map((page) => ({
         ...page,
         screenshots: page.screenshots.filter(isLive),
@@ -62,7 +73,7 @@ export function withoutDeadLinks<T extends ResultDetails>(
     },
     multiStepCheckResult: steps && ofScript(steps),
     playwrightCheckResult: suite && {
-      ...ofScript(suite),
+      ...ofScript(ofPictures(suite)),
       playwrightTestVideos: suite.playwrightTestVideos.filter(isLive),
       playwrightTraceFiles: suite.playwrightTraceFiles.filter(({ url }) => isLive(url)),
     },

@@ -244,7 +244,7 @@ export class Executor {
   }
 
   async #attempt(current: Run, turn: Turn): Promise<void> {
-    const { clock, liveLogs } = this.#options;
+    const { clock, liveLogs, sharedRuns } = this.#options;
     const { signal } = turn;
     // A shard is of a slot that its coordinator keeps.
     const scheduledFor = current.shard === undefined ? current.scheduledFor : null;
@@ -252,7 +252,9 @@ export class Executor {
     let begunAt = clock.monotonic();
     if (signal.aborted) {
       turn.end();
-      if (turn.isCancelled() && current.shard === undefined) await this.#recordCancelled(current);
+      if (!turn.isCancelled()) return;
+      if (current.shard === undefined) await this.#recordCancelled(current);
+      else if (current.jobId !== null) sharedRuns?.giveBack(current.jobId);
       return;
     }
     if (scheduledFor !== null && current.attempt === 1 && startedAt - scheduledFor > maxQueueMs) {
@@ -294,7 +296,7 @@ export class Executor {
               ...{ begin, deadline },
             });
       if (current.shard !== undefined) {
-        await this.#options.sharedRuns?.handInFor(current, attempt, measured, turn);
+        await sharedRuns?.handInFor(current, attempt, measured, turn);
         return;
       }
       turn.end();

@@ -27,6 +27,8 @@ export interface Turn {
   readonly signal: AbortSignal;
   /** True when a user cancelled the run. */
   isCancelled(): boolean;
+  /** Its permit goes to the next run, also when called again; `abort` still affects it. */
+  releasePermit(): void;
   /** The attempt has ended: its permit goes to the next run, and `abort` no longer affects it. */
   measured(): void;
   /** The run is no longer in progress; it may wait for a retry. */
@@ -136,6 +138,7 @@ export class RunQueue {
     return {
       signal,
       isCancelled: () => signal.reason === cancelledByPerson,
+      releasePermit,
       measured: () => {
         entry.isMeasured = true;
         releasePermit();

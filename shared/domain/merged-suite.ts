@@ -22,7 +22,7 @@ const countOf = {
   skipped: 'skipped',
 } as const;
 
-/** Times are those of the longest shard, all other numbers are sums. */
+/** Times are those of the longest shard, all other numbers are sums. Of pages only where all that had some counted them. */
 function metricsOf(all: readonly Details[]): Metrics {
   const counts = { total: 0, passed: 0, failed: 0, flaky: 0, skipped: 0, retries: 0 };
   const sum: Record<string, number> = { ...counts, durationMs: 0, installMs: 0 };
@@ -30,6 +30,12 @@ function metricsOf(all: readonly Details[]): Metrics {
     const known = sum[name] ?? 0;
     if (typeof value !== 'boolean')
       sum[name] = name.endsWith('Ms') ? Math.max(known, value) : known + value;
+  }
+  for (const name of ['requests', 'bytes'] as const) {
+    const isUncounted = all.some(
+      ({ metrics }) => metrics.browserStartMs !== undefined && metrics[name] === undefined,
+    );
+    if (isUncounted) delete sum[name];
   }
   return { ...sum, cacheHit: all.every(({ metrics }) => metrics.cacheHit) } as Metrics;
 }

@@ -11,6 +11,7 @@
  */
 import { maxComparisons } from '@monitor/shared/contract/baseline.ts';
 import {
+  artifactReference,
   noDetails,
   type PlaywrightCheckResult,
   type ScriptTest,
@@ -85,6 +86,9 @@ function detailsOf(shards: Shards, whole: WholeRun) {
 type Kind = 'passed' | 'degraded' | 'failed' | 'agent-error';
 type Decision = { kind: Kind } & Pick<AttemptOutcome, 'reason' | 'faultCode'>;
 
+const isBroken = ({ outcome, quarantined, errors }: ScriptTest): boolean =>
+  outcome === 'unexpected' && quarantined !== true && !isUndecided(errors);
+
 const firstLine = (text: string): string => text.split('\n')[0]?.slice(0, 300) ?? '';
 
 /** The verdict of a run by its shards; see above. */
@@ -94,10 +98,7 @@ export function decideShards(shards: Shards, tests: readonly ScriptTest[]): Deci
     `shard ${index + 1} of ${shards.length}: ${shards[index]?.reason ?? 'no reason is known'}`;
   const failed = shards.findIndex((shard) => shard?.hasFailures === true);
   if (failed >= 0) {
-    const broken = tests.filter(
-      ({ outcome, quarantined, errors }) =>
-        outcome === 'unexpected' && quarantined !== true && !isUndecided(errors),
-    );
+    const broken = tests.filter(isBroken);
     const [first] = shards.flatMap((shard) => shard?.errorMessages ?? []);
     const reason =
       broken.length > 0 && first !== undefined
@@ -118,7 +119,8 @@ export function decideShards(shards: Shards, tests: readonly ScriptTest[]): Deci
       faultCode: 'SHARDS_UNFINISHED',
     };
   }
-  if (tests.length === 0) {
+  // Of one whose details had no room nobody knows how many it had.
+  if (shards.every((shard) => shard?.playwrightCheckResult?.metrics.total === 0)) {
     return { ...passed, kind: 'failed', reason: 'the test command ran no tests in any shard' };
   }
   const degraded = shards.findIndex((shard) => shard?.isDegraded === true);
@@ -128,21 +130,41 @@ export function decideShards(shards: Shards, tests: readonly ScriptTest[]): Deci
 
 /** One line for a shard, in the log of its run. */
 export function lineOfShard(index: number, total: number, outcome: ShardOutcome): string {
-  const tests = outcome.playwrightCheckResult?.metrics.total ?? 0;
-  const ending = `${outcome.hasFailures ? 'failed' : 'passed'}, ${tests} tests`;
+  const { hasFailures, isDegraded, playwrightCheckResult: details } = outcome;
+  const verdict = hasFailures ? 'failed' : isDegraded ? 'degraded' : 'passed';
+  const ending = `${verdict}, ${details === null ? 'its details had no room' : `${details.metrics.total} tests`}`;
   const said = outcome.hasErrors ? `agent error: ${outcome.reason ?? ''}` : ending;
   return `shard ${index} of ${total}: ${said}`;
 }
 
+/** Without images nobody can approve them; then comes what explains failures. */
+function filesInOrder(shards: Shards, { screenshotComparisons: compared = [] }: Details) {
+  const actual = new Set(compared.map((one) => one.actual));
+  const others = new Set(compared.flatMap(({ expected, diff }) => [expected, diff]));
+  const rankOf = ({ hasFailures, isDegraded }: ShardOutcome, name: string): number => {
+    const reference = artifactReference(name);
+    if (actual.has(reference)) return 0;
+    if (others.has(reference)) return 1;
+    return hasFailures ? 2 : isDegraded ? 3 : 4;
+  };
+  return shards
+    .flatMap((shard) =>
+      (shard?.artifacts ?? []).map((file) => ({
+        file,
+        rank: shard === null ? 4 : rankOf(shard, file.name),
+      })),
+    )
+    .sort((left, right) => left.rank - right.rank)
+    .map(({ file }) => file);
+}
+
 export function mergeShards(shards: Shards, whole: WholeRun): AttemptOutcome {
-  const files = [...shards]
-    .sort((left, right) => Number(right?.hasFailures === true) - Number(left?.hasFailures === true))
-    .flatMap((shard) => shard?.artifacts ?? []);
-  const kept = files.slice(0, maxFiles);
-  const dropped = files.length - kept.length;
+  const files = shards.reduce((sum, shard) => sum + (shard?.artifacts.length ?? 0), 0);
+  const dropped = Math.max(0, files - maxFiles);
   const msg = `${dropped} files are not kept: a result carries ${maxFiles}`;
   const log = dropped === 0 ? [] : [{ time: whole.stoppedAt, level: 'WARN', msg }];
   const { details, tests } = detailsOf(shards, { ...whole, log: [...whole.log, ...log] });
+  const kept = filesInOrder(shards, details).slice(0, maxFiles);
   const { kind, reason, faultCode } = decideShards(shards, tests);
   const ended = shards.filter((shard) => shard !== null);
   const messages = unique(ended.flatMap(({ errorMessages }) => errorMessages));
@@ -173,27 +195,50 @@ export function mergeShards(shards: Shards, whole: WholeRun): AttemptOutcome {
   return withoutDeadLinks(outcome, coming, whole.stoppedAt);
 }
 
-/** The same without what explains least, until it takes at most so many bytes as JSON. */
+/** The same without what explains least, until it takes at most so many bytes as JSON. Its log says what is missing. */
 export function fittedOutcome(outcome: ShardOutcome, maxBytes: number): ShardOutcome {
   const { playwrightCheckResult: details } = outcome;
   if (details === null) return outcome;
-  const having = (part: Partial<Details>): ShardOutcome => ({
-    ...outcome,
-    playwrightCheckResult: { ...details, ...part },
-  });
+  const without = (what: string, part: Partial<Details>): ShardOutcome => {
+    const msg = `too much for one shard, left out: ${what}`;
+    const jobLog = [
+      ...(part.jobLog ?? details.jobLog),
+      { time: details.endTime, level: 'WARN', msg },
+    ];
+    return { ...outcome, playwrightCheckResult: { ...details, ...part, jobLog } };
+  };
   const bare = details.tests.map((test) => ({ ...test, steps: [] }));
   const tests = details.tests.map((test) =>
     severity[test.outcome] > 1 ? { ...test, steps: [] } : test,
   );
+  const jobLog = details.jobLog.slice(-100);
   const tries = [
     outcome,
-    having({ tests }),
-    having({ tests: bare, jobLog: details.jobLog.slice(-100) }),
+    without('the steps of tests that passed', { tests }),
+    without('the steps of all tests, and older lines of this log', { tests: bare, jobLog }),
   ];
   for (let count = bare.length; count > 0; count = Math.floor(count / 2)) {
     const fewer = bare.slice(0, count).map((test) => ({ ...test, errors: [], tags: [] }));
-    tries.push(having({ tests: fewer, errors: details.errors.slice(0, 5), jobLog: [] }));
+    const what = `all but ${count} of ${bare.length} tests, their steps and errors, and the rest of this log`;
+    tries.push(without(what, { tests: fewer, errors: details.errors.slice(0, 5), jobLog: [] }));
   }
   const fits = (one: ShardOutcome) => Buffer.byteLength(JSON.stringify(one)) <= maxBytes;
   return tries.find(fits) ?? { ...outcome, errorMessages: [], playwrightCheckResult: null };
+}
+
+/** An agent error in the place of what nobody can read. */
+export function brokenShard(at: number, reason: string): ShardOutcome {
+  return {
+    ...{ startedAt: at, stoppedAt: at, responseTime: 0, hasFailures: false, hasErrors: true },
+    ...{ isDegraded: false, overMaxResponseTime: false, underLoad: false },
+    ...{ faultCode: 'RUNNER_BROKEN', reason: reason.slice(0, 16_384) },
+    ...{ errorMessages: [], artifacts: [], playwrightCheckResult: null },
+  };
+}
+
+/** Whether a test that was not cut off makes it a failure. */
+export function failedByItself(outcome: Pick<ShardOutcome, 'playwrightCheckResult'>): boolean {
+  return (outcome.playwrightCheckResult?.tests ?? []).some(
+    (test) => isBroken(test) && test.status !== 'interrupted',
+  );
 }

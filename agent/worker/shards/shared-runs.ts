@@ -1,7 +1,8 @@
 /**
  * Runs of suites that several agents share. The agent whose run it is, its coordinator, runs shards as long as
  * one waits, then waits for those of others, and makes one outcome of all. One that takes the place of a killed
- * one finds the same shards. While the control plane is away it makes the missing ones itself.
+ * one finds the same shards. While the control plane is away it makes the missing ones itself, and once each one
+ * that ended in an agent error elsewhere: one sick agent does not decide about a run.
  */
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import {
@@ -17,16 +18,25 @@ import type { Logger } from 'pino';
 import type { ArtifactSpool } from '../../artifacts/artifact-spool.ts';
 import { CallFailure, type ControlPlaneClient } from '../../link/control-plane-client.ts';
 import type { SuitePart } from '../../runners/runner.ts';
-import { makeAttempt, outcomeWithoutAttempt } from '../attempt.ts';
+import { makeAttempt, outcomeWithoutAttempt, outcomeWithoutDefinition } from '../attempt.ts';
 import type { Attempt, AttemptOutcome, AttemptTools } from '../attempt.ts';
 import type { LeaseBook } from '../lease-book.ts';
 import type { Run } from '../run.ts';
 import type { Turn } from '../run-queue.ts';
-import { fittedOutcome, lineOfShard, mergeShards } from './merge-shards.ts';
+import {
+  brokenShard,
+  failedByItself,
+  fittedOutcome,
+  lineOfShard,
+  mergeShards,
+} from './merge-shards.ts';
 
 /** Shorter than connections in between live. */
 const pollMs = 20_000;
 const againAfterMs = 2_000;
+/** The first question may have been heard although nobody hears its answer: its shards are then made in vain. */
+const firstAnswerMs = 10_000;
+const notAsked = 'the control plane cannot be asked';
 
 export interface SharedRunsParts {
   client: Pick<ControlPlaneClient, 'shareRun' | 'finishShard' | 'release'>;
@@ -41,12 +51,36 @@ export const spoolEntryOf = (resultId: string, index?: number): string =>
   index === undefined ? resultId : `${resultId}-${index}`;
 
 function outcomeOf({ faultCode, reason, ...outcome }: AttemptOutcome, total: number): ShardOutcome {
-  const known = shardOutcome.parse({
+  const known = shardOutcome.safeParse({
     ...{ ...outcome, ...(faultCode !== null && { faultCode }) },
     reason: reason?.slice(0, 16_384) ?? null,
   });
-  return fittedOutcome(known, Math.floor(maxShardsBytes / total));
+  return known.success
+    ? fittedOutcome(known.data, Math.floor(maxShardsBytes / total))
+    : brokenShard(
+        outcome.stoppedAt,
+        `what it came to is not what others read: ${known.error.message}`,
+      );
 }
+
+/** Null for what this agent cannot read: agents of a location may be of different versions. */
+function readOutcome(text: string): ShardOutcome | null {
+  try {
+    return shardOutcome.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** It stays refused, however often it is sent. */
+const isRefusal = ({ statusCode, retryable }: CallFailure): boolean =>
+  statusCode === 413 || (statusCode === 400 && !retryable);
+
+/**
+ * What became of an outcome. `refused`: an agent error was handed in in its place. `unsure`: it may have been
+ * taken, `unsent`: it was not.
+ */
+type HandedIn = 'accepted' | 'duplicate' | 'lost' | 'refused' | 'unsure' | 'unsent';
 
 /** Null for a run that may be shared. */
 function whyWhole({ check, encrypter = null, updatesSnapshots = false }: Attempt): string | null {
@@ -65,7 +99,11 @@ interface Sharing {
   readonly signal: AbortSignal;
   readonly run: ShardedRun;
   readonly outcomes: Map<number, ShardOutcome>;
+  /** Agent errors of other agents, which count where this agent does not get to these shards. */
+  readonly sick: Map<number, ShardOutcome>;
   readonly log: { time: number; msg: string; level: string }[];
+  /** Of a whole run. */
+  readonly maxMs: number;
   total: number;
 }
 
@@ -76,20 +114,31 @@ export class SharedRuns {
     this.#parts = parts;
   }
 
-  /** Makes a run with other agents; gives what part of it is to be made here where there are none. */
+  /**
+   * Makes a run with other agents; gives what part of it is to be made here where there are none. Never rejects:
+   * an error of the agent is an outcome with `hasErrors`.
+   */
   async make(
     current: Run,
     attempt: Attempt,
     tools: AttemptTools,
     signal: AbortSignal,
   ): Promise<AttemptOutcome | SuitePart | undefined> {
+    const { clock, logger } = this.#parts;
     const type = findAgentType(current.check.type);
     if (current.shard !== undefined) return { shard: current.shard };
     if (type === undefined || (type.shardsOf?.(current.check.definition) ?? 1) < 2)
       return undefined;
-    const made =
-      whyWhole(attempt) ?? (await this.#share(current, attempt, tools, signal, type.maxRunMs));
-    return typeof made === 'string' ? { whyWhole: made } : made;
+    const startedAt = clock.now();
+    try {
+      const made =
+        whyWhole(attempt) ?? (await this.#share(current, attempt, tools, signal, type.maxRunMs));
+      return typeof made === 'string' ? { whyWhole: made } : made;
+    } catch (error) {
+      if (signal.aborted) return outcomeWithoutAttempt(startedAt);
+      logger.error({ err: error, runId: current.runId }, 'shared run broke');
+      return outcomeWithoutDefinition(error, current.check, startedAt, clock.now());
+    }
   }
 
   async #share(
@@ -107,32 +156,40 @@ export class SharedRuns {
       ...{ slotLocation, scheduledFor, jobId },
     };
     const sharing: Sharing = {
-      ...{ attempt, tools, signal, run, outcomes: new Map(), log: [], total: 0 },
+      ...{ attempt, tools, signal, run, maxMs, log: [], total: 0 },
+      ...{ outcomes: new Map(), sick: new Map() },
     };
     let awaySince: number | null = null;
     for (;;) {
-      const now = clock.monotonic();
-      const leftMs = begunAt + maxMs - now;
+      const leftMs = begunAt + maxMs - clock.monotonic();
       if (signal.aborted || leftMs <= 0) break;
       const answer = await this.#ask(sharing, leftMs);
-      if (typeof answer === 'string') {
-        if (sharing.total === 0) return answer;
+      if (answer instanceof CallFailure) {
+        const now = clock.monotonic();
         awaySince ??= now;
+        const isGivenUp = !answer.retryable || now - awaySince >= firstAnswerMs;
+        if (sharing.total === 0 && isGivenUp) {
+          return answer.statusCode === 404 ? 'the control plane does not share it' : notAsked;
+        }
       } else {
         awaySince = null;
         if (answer.refusal !== null) return answer.refusal;
         this.#take(sharing, answer);
       }
-      if (sharing.outcomes.size === sharing.total) break;
-      const offered = typeof answer === 'string' ? null : answer.claim;
-      const claim = offered ?? this.#claimAway(sharing, awaySince);
+      if (sharing.total > 0 && sharing.outcomes.size === sharing.total) break;
+      const offered = answer instanceof CallFailure ? null : answer.claim;
+      const claim = offered ?? this.#claimSick(sharing) ?? this.#claimAway(sharing, awaySince);
       if (claim !== null) await this.#makeShard(sharing, claim, begunAt + maxMs);
-      else if (typeof answer === 'string') await sleep(clock, againAfterMs, signal);
+      else if (answer instanceof CallFailure) await sleep(clock, againAfterMs, signal);
     }
     const tookMs = Math.ceil(clock.monotonic() - begunAt);
+    const { total, outcomes, sick, log } = sharing;
     if (signal.aborted) return outcomeWithoutAttempt(startedAt + tookMs);
-    const { total, outcomes, log } = sharing;
-    const shards = Array.from({ length: total }, (_, index) => outcomes.get(index + 1) ?? null);
+    if (total === 0) return notAsked;
+    const shards = Array.from(
+      { length: total },
+      (_, index) => outcomes.get(index + 1) ?? sick.get(index + 1) ?? null,
+    );
     return mergeShards(shards, { startedAt, stoppedAt: startedAt + tookMs, log });
   }
 
@@ -141,22 +198,18 @@ export class SharedRuns {
     log.push({ time: this.#parts.clock.now(), msg, level: 'INFO' });
   }
 
-  /** A text is why there is no answer. */
-  async #ask(sharing: Sharing, leftMs: number): Promise<ShardAnswer | string> {
+  async #ask(sharing: Sharing, leftMs: number): Promise<ShardAnswer | CallFailure> {
     const { client, logger } = this.#parts;
-    const { run, outcomes, signal, total } = sharing;
-    const waitMs = total === 0 ? 0 : Math.round(Math.max(0, Math.min(pollMs, leftMs)));
+    const { run, outcomes, sick, signal, total } = sharing;
+    const isBusy = total === 0 || this.#claimSick(sharing) !== null;
+    const waitMs = isBusy ? 0 : Math.round(Math.max(0, Math.min(pollMs, leftMs)));
+    const has = [...new Set([...outcomes.keys(), ...sick.keys()])];
     try {
-      return await client.shareRun(
-        { run, has: [...outcomes.keys()], claims: true, waitMs },
-        signal,
-      );
+      return await client.shareRun({ run, has, claims: true, waitMs }, signal);
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error;
       if (!signal.aborted) logger.warn({ err: error, runId: run.runId }, 'run cannot be shared');
-      return error.statusCode === 404
-        ? 'the control plane does not share it'
-        : 'the control plane cannot be asked';
+      return error;
     }
   }
 
@@ -165,17 +218,26 @@ export class SharedRuns {
       this.#say(sharing, `this run is shared among agents, in ${total} shards`);
       sharing.total = total;
     }
-    for (const { index, outcome } of outcomes) {
-      if (index > total || sharing.outcomes.has(index)) continue;
-      const parsed = shardOutcome.parse(JSON.parse(outcome));
-      sharing.outcomes.set(index, parsed);
-      this.#say(sharing, lineOfShard(index, total, parsed));
+    for (const { index, outcome: text } of outcomes) {
+      if (index > total || sharing.outcomes.has(index) || sharing.sick.has(index)) continue;
+      const outcome =
+        readOutcome(text) ??
+        brokenShard(this.#parts.clock.now(), 'what it came to cannot be read by this agent');
+      sharing[outcome.hasErrors ? 'sick' : 'outcomes'].set(index, outcome);
+      this.#say(sharing, lineOfShard(index, total, outcome));
     }
+  }
+
+  /** What ended in an agent error elsewhere is made once more, here. */
+  #claimSick({ outcomes, sick }: Sharing) {
+    const index = [...sick.keys()].find((one) => !outcomes.has(one));
+    return index === undefined ? null : { jobId: null, index };
   }
 
   /** Nobody else hands in anything while the control plane is away for longer than a lease. */
   #claimAway({ total, outcomes }: Sharing, awaySince: number | null) {
-    if (awaySince === null || this.#parts.clock.monotonic() - awaySince < leaseMs) return null;
+    if (total === 0 || awaySince === null) return null;
+    if (this.#parts.clock.monotonic() - awaySince < leaseMs) return null;
     const all = Array.from({ length: total }, (_, index) => index + 1);
     const index = all.find((one) => !outcomes.has(one));
     return index === undefined ? null : { jobId: null, index };
@@ -186,41 +248,80 @@ export class SharedRuns {
     { jobId, index }: { jobId: string | null; index: number },
     until: number,
   ): Promise<void> {
-    const { leases, clock } = this.#parts;
-    const { attempt, tools, signal, total, outcomes } = sharing;
+    const { leases } = this.#parts;
+    const { total, outcomes, signal } = sharing;
+    const { resultId } = sharing.attempt.run;
     if (jobId !== null) leases.hold(jobId, jobId);
+    try {
+      const made = await this.#attemptShard(sharing, index, until);
+      if (made === null || signal.aborted) {
+        if (jobId !== null) this.giveBack(jobId);
+        await this.#settleFiles(resultId, index, 'unsent');
+        return;
+      }
+      const outcome = outcomeOf(made, total);
+      const taken = jobId === null ? null : await this.#handIn(jobId, outcome, signal);
+      if (jobId !== null) leases.release(jobId);
+      // A failure that was seen is not undone by another agent that saw none.
+      const isLost = taken === 'lost' && !outcome.hasFailures;
+      await this.#settleFiles(resultId, index, isLost ? 'lost' : 'accepted');
+      if (isLost) {
+        this.#say(sharing, `shard ${index} of ${total}: another agent took it meanwhile`);
+        return;
+      }
+      outcomes.set(index, outcome);
+      this.#say(sharing, lineOfShard(index, total, outcome));
+    } catch (error) {
+      if (jobId !== null) this.giveBack(jobId);
+      throw error;
+    }
+  }
+
+  /** Null for a shard that had less time than a run has, and was cut off before a test failed: that is no failure. */
+  async #attemptShard(
+    sharing: Sharing,
+    index: number,
+    until: number,
+  ): Promise<AttemptOutcome | null> {
+    const { clock } = this.#parts;
+    const { attempt, tools, signal, total, maxMs } = sharing;
     this.#say(sharing, `shard ${index} of ${total} runs on this agent`);
     const leftMs = Math.max(1, until - clock.monotonic());
     const part = { shard: { index, total } };
     const made = await makeAttempt({ ...attempt, part, leftMs }, tools, signal);
-    // Its lease goes with the run.
-    if (signal.aborted) return;
-    const outcome = outcomeOf(made, total);
-    const taken = jobId === null ? 'unsent' : await this.#handIn(jobId, outcome, signal, leaseMs);
-    if (jobId !== null) leases.release(jobId);
-    await this.#settleFiles(attempt.run.resultId, index, taken);
-    if (taken === 'lost') {
-      this.#say(sharing, `shard ${index} of ${total}: another agent took it meanwhile`);
-      return;
-    }
-    outcomes.set(index, outcome);
-    this.#say(sharing, lineOfShard(index, total, outcome));
+    const isCutOff = clock.monotonic() >= until && leftMs < maxMs - leaseMs;
+    if (!isCutOff || !made.hasFailures || failedByItself(made)) return made;
+    this.#say(sharing, `shard ${index} of ${total}: it began too late to end in time`);
+    return null;
   }
 
-  /** What a shard came to, for the agent whose run it is. Nobody there could read it encrypted. */
+  /**
+   * What a shard came to, for the agent whose run it is. Nobody there could read it encrypted. Runs that wait
+   * here have its place meanwhile, and after a lease its coordinator makes the shard itself.
+   */
   async handInFor(
     { jobId, shard }: Run,
     { encrypter = null, run: { resultId } }: Attempt,
     made: AttemptOutcome,
-    { signal, isCancelled }: Turn,
+    { signal, isCancelled, releasePermit }: Pick<Turn, 'signal' | 'isCancelled' | 'releasePermit'>,
   ): Promise<void> {
+    releasePermit();
     if (shard === undefined || jobId === null) return;
-    if (encrypter !== null || isCancelled()) this.giveBack(jobId);
-    if (encrypter !== null || signal.aborted) return;
-    const outcome = outcomeOf(made, shard.total);
-    const taken = await this.#handIn(jobId, outcome, signal, Number.POSITIVE_INFINITY);
-    await this.#settleFiles(resultId, shard.index, taken === 'unsent' ? 'lost' : taken);
-    if (!signal.aborted) this.#parts.leases.release(jobId);
+    try {
+      const taken =
+        encrypter !== null || signal.aborted
+          ? 'unsent'
+          : await this.#handIn(jobId, outcomeOf(made, shard.total), signal);
+      await this.#settleFiles(resultId, shard.index, taken);
+      // A lease that was lost may be here again meanwhile, for a new run of the shard.
+      const isDropped = signal.aborted && !isCancelled();
+      if (isDropped) return;
+      if (taken === 'unsent' || taken === 'unsure') this.giveBack(jobId);
+      else this.#parts.leases.release(jobId);
+    } catch (error) {
+      this.#parts.logger.error({ err: error, jobId }, 'shard cannot be handed in');
+      this.giveBack(jobId);
+    }
   }
 
   /** It is nobody's from now on; where that is not heard, its lease runs out. */
@@ -229,26 +330,37 @@ export class SharedRuns {
     void this.#parts.client.release([jobId]).catch(() => undefined);
   }
 
-  #settleFiles(resultId: string, index: number, taken: string): Promise<void> | void {
+  /** Files that no result announces in the end are removed when they are uploaded. */
+  #settleFiles(resultId: string, index: number, taken: HandedIn): Promise<void> | void {
     const { spool } = this.#parts;
     const entry = spoolEntryOf(resultId, index);
-    return taken === 'lost' ? spool.abandon(entry) : spool.commit(entry);
+    const isKept = taken === 'accepted' || taken === 'duplicate' || taken === 'unsure';
+    return isKept ? spool.commit(entry) : spool.abandon(entry);
   }
 
-  async #handIn(
-    jobId: string,
-    outcome: ShardOutcome,
-    signal: AbortSignal,
-    withinMs: number,
-  ): Promise<'accepted' | 'duplicate' | 'lost' | 'unsent'> {
-    const { client, clock } = this.#parts;
-    const until = clock.monotonic() + withinMs;
+  /** Goes on for as long as a lease while the control plane is away. */
+  async #handIn(jobId: string, outcome: ShardOutcome, signal: AbortSignal): Promise<HandedIn> {
+    const { client, clock, logger } = this.#parts;
+    const until = clock.monotonic() + leaseMs;
+    let sent = outcome;
+    let isUnsure = false;
     for (;;) {
       try {
-        return await client.finishShard(jobId, outcome, signal);
+        const answer = await client.finishShard(jobId, sent, signal);
+        if (sent !== outcome) return 'refused';
+        // The answer to an earlier try was lost: it was taken, and the run may be over since.
+        return answer === 'lost' && isUnsure ? 'duplicate' : answer;
       } catch (error) {
         if (!(error instanceof CallFailure)) throw error;
-        if (!error.retryable || signal.aborted || clock.monotonic() >= until) return 'unsent';
+        if (isRefusal(error) && sent === outcome) {
+          logger.error({ err: error, jobId }, 'outcome of a shard is refused');
+          sent = brokenShard(outcome.stoppedAt, `what it came to was refused: ${error.message}`);
+          continue;
+        }
+        isUnsure ||= error.retryable;
+        if (!error.retryable || signal.aborted || clock.monotonic() >= until) {
+          return isUnsure ? 'unsure' : 'unsent';
+        }
         await sleep(clock, againAfterMs, signal);
       }
     }

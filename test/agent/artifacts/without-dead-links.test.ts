@@ -58,3 +58,19 @@ test('a run whose files were given up has no links at all', () => {
   assert.deepEqual(shown.playwrightTraceFiles, []);
   assert.equal(shown.playwrightTestJsonReportFile, null);
 });
+
+test('a compared image that is not there cannot be approved, and no comparison names it', () => {
+  const compared = {
+    ...{ path: 'home.png', project: '', platform: 'linux-x64', outcome: 'DIFFERENT' as const },
+    ...{ deployedDigest: null, expected: 'artifact:e.png', actual: 'artifact:a.png', diff: null },
+  };
+  const screenshotComparisons = [compared, { ...compared, actual: 'artifact:gone.png' }];
+  const shownWith = (names: string[]) =>
+    withoutDeadLinks(
+      { ...noDetails, playwrightCheckResult: { ...suite, screenshotComparisons } },
+      names.map((name) => file(name, 1, null)),
+      5,
+    ).playwrightCheckResult;
+  assert.deepEqual(shownWith(['a.png'])?.screenshotComparisons, [{ ...compared, expected: null }]);
+  assert.equal('screenshotComparisons' in (shownWith([]) ?? {}), false);
+});

@@ -33,7 +33,12 @@ let measure: (context: RunnerContext) => Promise<Observation> = () => Promise.re
 
 const noEncryption: ExecutorOptions['encryption'] = { encrypterFor: () => Promise.resolve(null) };
 
-function open(t: TestContext, encryption = noEncryption, key = 'pl_test') {
+function open(
+  t: TestContext,
+  encryption = noEncryption,
+  key = 'pl_test',
+  more: Partial<ExecutorOptions> = {},
+) {
   const printed: string[] = [];
   const folder = temporaryFolder();
   const outbox = new Outbox({
@@ -68,6 +73,7 @@ function open(t: TestContext, encryption = noEncryption, key = 'pl_test') {
       discard: () => Promise.resolve(),
     }),
     onStored: () => undefined,
+    ...more,
   });
   const results = (): ResultSubmission[] =>
     outbox
@@ -316,4 +322,34 @@ test('the wait for the next attempt begins with the end of the attempt, not of i
   const took = values.find(({ metricName }) => metricName?.endsWith('_sum'))?.value ?? Infinity;
   assert.ok(took * 1000 <= overAt - begunAt + 1, 'evidence counted as time of the attempt');
   await executor.drain();
+});
+
+test('a shard that is cancelled before it began is given back, and has no result of its own', async (t) => {
+  const givenBack: string[] = [];
+  const { executor, leases, results } = open(t, noEncryption, 'pl_test', {
+    sharedRuns: {
+      make: () => Promise.resolve(undefined),
+      handInFor: () => Promise.resolve(),
+      giveBack(jobId) {
+        givenBack.push(jobId);
+        leases.release(jobId);
+      },
+    },
+  });
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  measure = async () => {
+    await promise;
+    return seen;
+  };
+  const [first, second] = [jobOf(), { ...jobOf(), shard: { index: 1, total: 2 } }];
+  executor.startJob(first, 'here', 1);
+  executor.startJob(second, 'here', 1);
+  executor.cancel(second.runId);
+  resolve(undefined);
+  await executor.drain();
+  assert.deepEqual([givenBack, leases.jobIds], [[second.id], []]);
+  assert.deepEqual(
+    results().map(({ runId }) => runId),
+    [first.runId],
+  );
 });

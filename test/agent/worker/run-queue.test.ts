@@ -161,3 +161,19 @@ test('aborting ends attempts that are not over, and spares those of which eviden
   turn('measured').finish();
   await queue.drain();
 });
+
+test('a permit that is given back early goes to one other run, and its own can still be ended', async () => {
+  const { queue, begun, turn } = openQueue();
+  for (const name of ['first', 'second', 'third']) queue.add(runNamed(name));
+  await settled();
+  turn('first').releasePermit();
+  turn('first').releasePermit();
+  await settled();
+  assert.deepEqual(begun, ['first', 'second']);
+  queue.abort();
+  assert.equal(turn('first').signal.aborted, true);
+  for (const name of ['first', 'second']) turn(name).finish();
+  await settled();
+  turn('third').finish();
+  await queue.drain();
+});

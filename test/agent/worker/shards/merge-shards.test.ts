@@ -5,6 +5,7 @@ import type { ScriptTest } from '@monitor/shared/contract/check-result.ts';
 import {
   decideShards,
   fittedOutcome,
+  lineOfShard,
   mergeShards,
 } from '../../../../agent/worker/shards/merge-shards.ts';
 
@@ -61,6 +62,7 @@ test('the verdict of a run by its shards: no failure of the target and no agent 
     [[pass, pass], 'passed', null, null],
     [[pass, none], 'passed', null, null],
     [[none, none], 'failed', null, /ran no tests in any shard/],
+    [[none, shardOf([], { playwrightCheckResult: null })], 'passed', null, null],
     [[pass, degraded], 'degraded', null, /^shard 2 of 2: slow$/],
     [[pass, fail], 'failed', null, /^1 of 2 tests failed: b: b broke$/],
     [[fail, degraded], 'failed', null, /^1 of 2 tests/],
@@ -155,6 +157,14 @@ test('pages that several shards visited are measured together', () => {
   const { requests, bytes, browserStartMs } = merged.metrics;
   assert.deepEqual([requests, bytes, browserStartMs], [20, 200, 3]);
   assert.equal(merge(shardOf([])).playwrightCheckResult?.metrics.requests, undefined);
+  const uncounted = visited(2, 6);
+  delete uncounted.playwrightCheckResult?.metrics.bytes;
+  const { metrics } = merge(visited(1, 5), uncounted).playwrightCheckResult ?? {};
+  assert.deepEqual(
+    [metrics?.requests, metrics !== undefined && 'bytes' in metrics],
+    [20, false],
+    'a sum of some shards would be too small',
+  );
 });
 
 test('a test that each shard ran counts once, as it went worst', () => {
@@ -232,5 +242,64 @@ test('an outcome fits into its part, without what explains least, and stays one 
     assert.ok(JSON.stringify(fitted).length <= all / part, String(part));
     assert.deepEqual(fitted.playwrightCheckResult?.metrics, outcome.playwrightCheckResult?.metrics);
     assert.equal(shardOutcome.safeParse(fitted).success, true);
+    const last = fitted.playwrightCheckResult?.jobLog.at(-1);
+    assert.equal(last?.level, 'WARN', 'the log says what is missing');
+    assert.match(last.msg, /^too much for one shard, left out: .*(steps|tests)/);
   }
+  assert.equal(fittedOutcome(outcome, 300).playwrightCheckResult, null);
+});
+
+test('the line of a shard says how it went', () => {
+  const one = shardOf([testOf('a')]);
+  for (const [outcome, line] of [
+    [one, 'passed, 1 tests'],
+    [{ ...one, isDegraded: true }, 'degraded, 1 tests'],
+    [shardOf([failing('b')]), 'failed, 1 tests'],
+    [broken(), 'agent error: no room'],
+    [{ ...one, playwrightCheckResult: null }, 'passed, its details had no room'],
+  ] as const) {
+    assert.equal(lineOfShard(2, 3, outcome), `shard 2 of 3: ${line}`);
+  }
+});
+
+test('compared images are kept first, then files of failed, degraded and passed shards', () => {
+  const nameOf = (shard: number, index: number) => `files/shard-${shard}-${index}.png`;
+  const having = (outcome: ShardOutcome, shard: number, compared: number): ShardOutcome => {
+    const details = outcome.playwrightCheckResult;
+    assert.ok(details !== null);
+    return {
+      ...outcome,
+      artifacts: Array.from({ length: 120 }, (_, index) => ({
+        ...{ name: nameOf(shard, index), type: 'file', contentType: 'image/png', size: 1 },
+        withheld: null,
+      })),
+      playwrightCheckResult: {
+        ...details,
+        // The last files of the shard.
+        screenshotComparisons: Array.from({ length: compared }, (_, index) => ({
+          ...{ path: `${shard}-${index}.png`, project: '', platform: 'linux-x64' },
+          ...{ outcome: 'DIFFERENT', deployedDigest: null, diff: null },
+          actual: `artifact:${nameOf(shard, 119 - 2 * index)}`,
+          expected: `artifact:${nameOf(shard, 118 - 2 * index)}`,
+        })),
+      },
+    };
+  };
+  const passed = shardOf([testOf('a')]);
+  const degraded = shardOf([testOf('b')], { isDegraded: true, reason: 'slow' });
+  const few = merge(
+    having(passed, 1, 5),
+    having(degraded, 2, 0),
+    having(shardOf([failing('c')]), 3, 0),
+  );
+  const count = (shard: number) =>
+    few.artifacts.filter(({ name }) => name.includes(`shard-${shard}-`)).length;
+  assert.deepEqual([count(1), count(2), count(3)], [10, 70, 120]);
+  assert.equal(few.playwrightCheckResult?.screenshotComparisons?.length, 5);
+  // 240 images of 120 comparisons, of which a result has 100: all their images are there.
+  const many = merge(having(passed, 1, 60), having(passed, 2, 60));
+  const kept = new Set(many.artifacts.map(({ name }) => `artifact:${name}`));
+  const compared = many.playwrightCheckResult?.screenshotComparisons ?? [];
+  assert.equal(compared.length, 100);
+  assert.ok(compared.every(({ actual, expected }) => kept.has(actual) && kept.has(expected ?? '')));
 });

@@ -10,7 +10,12 @@ import {
   type ShardOutcome,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { playwrightCheck } from '@monitor/shared/contract/checks/playwright.ts';
-import type { Attempt, AttemptOutcome, AttemptTools } from '../../../../agent/worker/attempt.ts';
+import {
+  outcomeWithoutAttempt,
+  type Attempt,
+  type AttemptOutcome,
+  type AttemptTools,
+} from '../../../../agent/worker/attempt.ts';
 import { CallFailure } from '../../../../agent/link/control-plane-client.ts';
 import { LeaseBook } from '../../../../agent/worker/lease-book.ts';
 import { ProcessTime } from '../../../../agent/worker/process-time.ts';
@@ -22,6 +27,7 @@ import { TestClock } from '../../../support/test-clock.ts';
 import { outcomeOfShard } from '../../../support/world.ts';
 
 const logger = pino({ level: 'silent' });
+const refused = new CallFailure('CONTROL_PLANE_REFUSED', 'too large', { statusCode: 413 });
 const away = new CallFailure('CONTROL_PLANE_UNREACHABLE', 'away', {});
 const jobId = randomUUID();
 const resultId = randomUUID();
@@ -51,24 +57,29 @@ type Client = ConstructorParameters<typeof SharedRuns>[0]['client'];
 
 /** What ran on this agent, in the present test. */
 let made: string[] = [];
+/** What a shard that runs here comes to, in the present test. */
+let comesTo: (name: string) => Partial<Observation> = () => ({});
 
 /** Each entry answers one question, in order; the last one answers all that follow. */
 function setUp(
   answers: ((has: readonly number[]) => Partial<ShardAnswer> | Error)[],
   finish: () => 'accepted' | 'duplicate' | 'lost' | Error = () => 'accepted',
+  ownRun: (name: string, clock: TestClock) => Partial<Observation> = () => ({}),
 ) {
   const clock = new TestClock(1_000_000);
   const leases = new LeaseBook();
   made = [];
+  comesTo = (name) => ownRun(name, clock);
   const files: string[] = [];
+  const released: string[] = [];
   const handedIn: ShardOutcome[] = [];
   const controller = new AbortController();
   const client: Client = {
     shareRun: ({ has }) => {
       const answer = (answers.length > 1 ? answers.shift() : answers[0])?.(has) ?? {};
       // Whoever waits for an answer, or for the next question, has that time pass.
-      clock.advance(10_000);
-      if (answer instanceof Error) setImmediate(() => clock.advance(10_000));
+      clock.advance(5_000);
+      if (answer instanceof Error) setImmediate(() => clock.advance(2_000));
       return answer instanceof Error
         ? Promise.reject(answer)
         : Promise.resolve({ refusal: null, total: 3, claim: null, outcomes: [], ...answer });
@@ -76,9 +87,10 @@ function setUp(
     finishShard: (_jobId, outcome) => {
       handedIn.push(shardOutcome.parse(outcome));
       const answer = finish();
+      if (answer instanceof Error) setImmediate(() => clock.advance(2_000));
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
-    release: () => Promise.resolve(),
+    release: (jobIds) => Promise.resolve(void released.push(...jobIds)),
   };
   const runs = new SharedRuns({
     ...{ client, leases, logger, clock },
@@ -93,6 +105,7 @@ function setUp(
     return Promise.resolve({
       ...{ startedAt: 1, stoppedAt: 2, responseTime: 1, failure: null, request: {}, response: {} },
       details: { playwrightCheckResult: detailsOf(name) },
+      ...comesTo(name),
     });
   };
   const check = assignedCheck({
@@ -118,7 +131,24 @@ function setUp(
     run: { resultId, runId: run.runId },
   } as unknown as Attempt;
   const make = () => runs.make(run, attempt, tools, controller.signal);
-  return { make, files, handedIn, leases, controller, clock };
+  /** Hands in a shard of another agent's run. */
+  const handIn = async (fields: Partial<AttemptOutcome> = {}) => {
+    leases.hold(jobId, jobId);
+    const steps: string[] = [];
+    const done = runs.handInFor(
+      { ...run, jobId, shard: { index: 2, total: 3 } },
+      attempt,
+      { ...outcomeWithoutAttempt(1), playwrightCheckResult: detailsOf('own 2'), ...fields },
+      {
+        signal: controller.signal,
+        isCancelled: () => controller.signal.reason === 'cancelled',
+        releasePermit: () => void steps.push(`permit back, ${handedIn.length} sent`),
+      },
+    );
+    await done;
+    return steps;
+  };
+  return { make, handIn, files, handedIn, leases, controller, clock, released };
 }
 
 type Made = Awaited<ReturnType<SharedRuns['make']>>;
@@ -199,7 +229,7 @@ test('a shard that nobody ends in time is named, and is no failure of the target
 });
 
 test('a coordinator that is cancelled hands in nothing more', async () => {
-  const { make, controller, handedIn } = setUp([
+  const { make, controller, handedIn, leases, released, files } = setUp([
     () => {
       controller.abort();
       return { claim: { jobId, index: 1 } };
@@ -207,4 +237,164 @@ test('a coordinator that is cancelled hands in nothing more', async () => {
   ]);
   const outcome = outcomeOf(await make());
   assert.deepEqual([outcome.hasErrors, handedIn.length], [false, 0]);
+  assert.deepEqual([leases.jobIds, released], [[], [jobId]], 'its shard is not held any longer');
+  assert.deepEqual(files, [`abandon ${resultId}-1`]);
+});
+
+const failure = {
+  ...{ phase: 'script', code: 'TESTS_FAILED', message: 'broke', isNetworkError: false },
+};
+
+test('a first question whose answer is lost is asked again before a run is made alone', async () => {
+  const { make } = setUp([() => away, () => ({ outcomes: outcomes(1, 2, 3) })]);
+  assert.deepEqual(titlesOf(await make()), ['other 1', 'other 2', 'other 3']);
+  assert.deepEqual(made, []);
+});
+
+test('a shard that ended in an agent error elsewhere is made once more here, and is not asked for', async () => {
+  const sick = { ...outcomeOfShard, hasErrors: true, reason: 'no browser', faultCode: 'X' };
+  for (const outcome of [JSON.stringify(sick), '{"of":"a newer agent"}', 'nothing']) {
+    const has: (readonly number[])[] = [];
+    const { make } = setUp([
+      () => ({ outcomes: [{ index: 2, outcome }] }),
+      (known) => {
+        has.push(known);
+        return { outcomes: outcomes(1, 3) };
+      },
+    ]);
+    assert.deepEqual(titlesOf(await make()), ['other 1', 'other 3', 'own 2']);
+    assert.deepEqual([made, has], [['own 2'], [[2]]]);
+  }
+  const late = setUp(
+    [
+      () => ({
+        claim: { jobId, index: 1 },
+        outcomes: [...outcomes(3), { index: 2, outcome: JSON.stringify(sick) }],
+      }),
+    ],
+    undefined,
+    (_, clock) => {
+      clock.advance(3_600_000);
+      return {};
+    },
+  );
+  const { hasErrors, reason } = outcomeOf(await late.make());
+  assert.deepEqual([hasErrors, reason, made], [true, 'shard 2 of 3: no browser', ['own 1']]);
+});
+
+test('a shard that the end of its run cuts off is no failure, unless a test failed before', async () => {
+  const cutOff = (status: 'interrupted' | 'failed') => {
+    const details = detailsOf('own');
+    const tests = details.tests.map((one) => ({ ...one, status, outcome: 'unexpected' as const }));
+    return setUp(
+      [() => ({ claim: { jobId, index: 1 } }), () => ({ claim: { jobId, index: 2 } })],
+      undefined,
+      (name, clock) => {
+        clock.advance(name === 'own 1' ? 600_000 : 3_600_000);
+        if (name === 'own 1') return {};
+        return { failure, details: { playwrightCheckResult: { ...details, tests } } };
+      },
+    );
+  };
+  const late = cutOff('interrupted');
+  const unfinished = outcomeOf(await late.make());
+  assert.deepEqual(
+    [unfinished.hasFailures, unfinished.faultCode, late.leases.jobIds, late.released],
+    [false, 'SHARDS_UNFINISHED', [], [jobId]],
+  );
+  assert.deepEqual(late.files, [`commit ${resultId}-1`, `abandon ${resultId}-2`]);
+  assert.match(unfinished.reason ?? '', /^shards 2, 3 of 3/);
+  assert.equal(outcomeOf(await cutOff('failed').make()).hasFailures, true);
+});
+
+test('a shard that had all the time of a run fails when it does not end, as a whole suite would', async () => {
+  const { make } = setUp([() => ({ claim: { jobId, index: 1 } })], undefined, (_, clock) => {
+    clock.advance(3_600_000);
+    return { stoppedAt: 3_600_001, failure: { ...failure, code: 'TIMEOUT' } };
+  });
+  assert.equal(outcomeOf(await make()).hasFailures, true);
+});
+
+test('a failure that was seen here counts, also where another agent took the shard meanwhile', async () => {
+  const { make, files } = setUp(
+    [() => ({ claim: { jobId, index: 1 } }), () => ({ outcomes: outcomes(1, 2, 3) })],
+    () => 'lost',
+    () => ({ failure }),
+  );
+  assert.equal(outcomeOf(await make()).hasFailures, true);
+  assert.deepEqual(files, [`commit ${resultId}-1`]);
+});
+
+test('what nobody expects ends a shared run in an agent error, and its shard is given back', async () => {
+  for (const answers of [
+    [() => new TypeError('bug')],
+    [() => ({ claim: { jobId, index: 1 } }), () => new TypeError('bug')],
+  ]) {
+    const outcome = outcomeOf(await setUp(answers).make());
+    assert.deepEqual([outcome.hasErrors, outcome.faultCode], [true, 'RUNNER_BROKEN']);
+  }
+  const { make, leases, released } = setUp(
+    [() => ({ claim: { jobId, index: 1 } })],
+    () => new TypeError('bug'),
+  );
+  assert.equal(outcomeOf(await make()).hasErrors, true);
+  assert.deepEqual([leases.jobIds, released], [[], [jobId]]);
+});
+
+test('a shard that is handed in keeps no permit, and is given back when the control plane stays away', async () => {
+  const { handIn, handedIn, files, leases, released, clock } = setUp([], () => away);
+  const begunAt = clock.monotonic();
+  assert.deepEqual(await handIn(), ['permit back, 0 sent']);
+  assert.ok(handedIn.length > 20);
+  assert.ok(clock.monotonic() - begunAt <= 62_000, String(clock.monotonic() - begunAt));
+  assert.deepEqual([leases.jobIds, released], [[], [jobId]]);
+  assert.deepEqual(files, [`commit ${resultId}-2`], 'it may have been taken');
+});
+
+test('the files of a shard stay that was taken although the answer was lost', async () => {
+  const answers: ('lost' | Error)[] = [away, 'lost'];
+  const { handIn, files, leases } = setUp([], () => answers.shift() ?? away);
+  await handIn();
+  assert.deepEqual([files, leases.jobIds], [[`commit ${resultId}-2`], []]);
+  const other = setUp([], () => 'lost');
+  await other.handIn();
+  assert.deepEqual(other.files, [`abandon ${resultId}-2`], 'it was lost from the beginning');
+});
+
+test('in the place of an outcome that is refused an agent error is handed in, which says why', async () => {
+  const answers: ('accepted' | Error)[] = [refused];
+  const { handIn, handedIn, files, leases, released } = setUp(
+    [],
+    () => answers.shift() ?? 'accepted',
+  );
+  await handIn({ hasFailures: true });
+  assert.deepEqual(
+    handedIn.map(({ hasFailures, hasErrors, reason }) => [hasFailures, hasErrors, reason]),
+    [
+      [true, false, null],
+      [false, true, 'what it came to was refused: too large'],
+    ],
+  );
+  assert.deepEqual([files, leases.jobIds, released], [[`abandon ${resultId}-2`], [], []]);
+  const never = setUp([], () => refused);
+  await never.handIn();
+  assert.deepEqual([never.handedIn.length, never.released], [2, [jobId]]);
+});
+
+test('an outcome that others could not read is handed in as an agent error', async () => {
+  const { handIn, handedIn } = setUp([]);
+  await handIn({ startedAt: -1 });
+  assert.deepEqual([handedIn[0]?.hasErrors, handedIn[0]?.faultCode], [true, 'RUNNER_BROKEN']);
+});
+
+test('a shard that is cancelled is given back; one whose lease is lost is left to its next holder', async () => {
+  for (const [reason, givenBack] of [
+    ['cancelled', [jobId]],
+    ['lost', []],
+  ] as const) {
+    const { handIn, handedIn, controller, released } = setUp([]);
+    controller.abort(reason);
+    await handIn();
+    assert.deepEqual([handedIn, released], [[], givenBack]);
+  }
 });
