@@ -87,17 +87,17 @@ interface OAuthParts {
   bodyWithinMs: number;
 }
 
-/** Parses a body within a time. The limit comes first: what cannot be parsed counts too. */
-function bodyBy(
-  { attempts, bodyWithinMs }: OAuthParts,
-  name: keyof typeof doors.oauth.address,
-  parser: RequestHandler,
-): RequestHandler[] {
-  const limited: RequestHandler = (request, _response, next) => {
+/** Comes before a body is read: what cannot be parsed counts too. */
+function limited({ attempts }: OAuthParts, name: keyof typeof doors.oauth.address): RequestHandler {
+  return (request, _response, next) => {
     attempts.refuseMany(`oauth ${name} ${visitorOf(request)}`, doors.oauth.address[name]);
     next();
   };
-  const timed: RequestHandler = (request, response, next) => {
+}
+
+/** Parses a body within a time. */
+function timed({ bodyWithinMs }: OAuthParts, parser: RequestHandler): RequestHandler {
+  return (request, response, next) => {
     const timer = setTimeout(() => {
       response.setHeader('Connection', 'close');
       next(new ApiError('REQUEST_TIMEOUT', 'the body took too long to arrive'));
@@ -107,7 +107,6 @@ function bodyBy(
       if (!response.headersSent) next(error);
     });
   };
-  return [limited, timed];
 }
 
 function serveMetadata(router: Router, publicUrl: string): void {
@@ -163,8 +162,8 @@ export function serveOAuth(parts: OAuthParts): Router {
     next();
   });
 
-  const json = express.json({ limit: 16_384 });
-  router.post('/oauth/register', ...bodyBy(parts, 'registrations', json), (request, response) => {
+  const json = timed(parts, express.json({ limit: 16_384 }));
+  router.post('/oauth/register', limited(parts, 'registrations'), json, (request, response) => {
     const given = parsed(registration, request.body ?? {}, response, (path) =>
       path === 'redirect_uris' ? 'invalid_redirect_uri' : 'invalid_client_metadata',
     );
@@ -183,10 +182,7 @@ export function serveOAuth(parts: OAuthParts): Router {
     });
   });
 
-  const none: RequestHandler = (_request, _response, next) => {
-    next();
-  };
-  router.get('/oauth/authorize', ...bodyBy(parts, 'authorizations', none), (request, response) => {
+  router.get('/oauth/authorize', limited(parts, 'authorizations'), (request, response) => {
     const { client_id: clientId, redirect_uri: redirectUri } = request.query;
     const isGiven = typeof clientId === 'string' && typeof redirectUri === 'string';
     const client = isGiven ? clients.findFor(clientId, redirectUri) : null;
@@ -211,8 +207,8 @@ export function serveOAuth(parts: OAuthParts): Router {
     response.redirect(302, `${publicUrl}/console/#/connect?${query.toString()}`);
   });
 
-  const form = express.urlencoded({ extended: false, limit: 32_768 });
-  router.post('/oauth/token', ...bodyBy(parts, 'tokens', form), async (request, response) => {
+  const form = timed(parts, express.urlencoded({ extended: false, limit: 32_768 }));
+  router.post('/oauth/token', limited(parts, 'tokens'), form, async (request, response) => {
     const body = (request.body ?? {}) as Record<string, unknown>;
     const given = parsed(tokenRequest, body, response, (path) => {
       if (path === 'resource') return 'invalid_target';

@@ -156,6 +156,9 @@ export async function leaseWaiting(
   return waiting;
 }
 
+/** Jobs and shards are leased alike. */
+const leasedTables = ['jobs', 'run_shards'] as const;
+
 /** Ids of the jobs that are still leased to the agent. */
 export async function renewLeases(
   db: Db,
@@ -163,7 +166,7 @@ export async function renewLeases(
   now: number,
 ): Promise<string[]> {
   const renewed: string[] = [];
-  for (const table of ['jobs', 'run_shards'] as const) {
+  for (const table of leasedTables) {
     if (renewed.length === jobIds.length) break;
     const rows = await db
       .updateTable(table)
@@ -179,20 +182,27 @@ export async function renewLeases(
   return renewed;
 }
 
-const released = { agent_id: null, lease_until: null };
+/** The leases of agents of a location in a table, without holders. */
+function released(
+  db: Db,
+  table: (typeof leasedTables)[number],
+  { accountId, location, agentIds }: Place & { agentIds: readonly string[] },
+) {
+  return db
+    .updateTable(table)
+    .set({ agent_id: null, lease_until: null })
+    .where('account_id', '=', accountId)
+    .where('location', '=', location)
+    .where('agent_id', 'in', eachOf(agentIds));
+}
 
 /** Releases jobs in a transaction, so that other agents may take them at once. */
 export async function releaseJobs(
   db: Db,
   { accountId, location, agentId, jobIds }: JobsOfAgent,
 ): Promise<void> {
-  for (const table of ['jobs', 'run_shards'] as const) {
-    await db
-      .updateTable(table)
-      .set(released)
-      .where('account_id', '=', accountId)
-      .where('location', '=', location)
-      .where('agent_id', '=', agentId)
+  for (const table of leasedTables) {
+    await released(db, table, { accountId, location, agentIds: [agentId] })
       .where('id', 'in', jobIds)
       .execute();
   }
@@ -204,14 +214,8 @@ export async function releaseJobsOf(
   db: Db,
   { accountId, location, gone }: { accountId: string; location: string; gone: readonly string[] },
 ): Promise<void> {
-  for (const table of ['jobs', 'run_shards'] as const) {
-    await db
-      .updateTable(table)
-      .set(released)
-      .where('account_id', '=', accountId)
-      .where('location', '=', location)
-      .where('agent_id', 'in', gone)
-      .execute();
+  for (const table of leasedTables) {
+    await released(db, table, { accountId, location, agentIds: gone }).execute();
   }
 }
 
@@ -222,12 +226,7 @@ export async function releaseShardsOf(
   agentIds: readonly string[],
 ): Promise<void> {
   if (agentIds.length === 0) return;
-  const free = await db
-    .updateTable('run_shards')
-    .set(released)
-    .where('account_id', '=', accountId)
-    .where('location', '=', location)
-    .where('agent_id', 'in', eachOf(agentIds))
+  const free = await released(db, 'run_shards', { accountId, location, agentIds })
     .where('outcome_json', 'is', null)
     .returning('id')
     .execute();

@@ -12,7 +12,7 @@ import { eventually, farFromNow, System, temporaryFolder } from '../support/syst
 const files = 12;
 const testsOfFile = 10;
 const total = files * testsOfFile;
-/** They fail whoever runs them. */
+/** They fail on each agent. */
 const broken = ['test 2-7', 'test 9-0'];
 
 interface Result {

@@ -2,7 +2,7 @@
  * Runs of suites that several agents share. The agent whose run it is, its coordinator, runs shards as long as
  * one waits, then waits for those of others, and makes one outcome of all. One that takes the place of a killed
  * one finds the same shards. While the control plane is away it makes the missing ones itself, and once each one
- * that ended in an agent error elsewhere: one sick agent does not decide about a run.
+ * that ended in an agent error at another agent: one sick agent does not decide about a run.
  */
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import {
@@ -228,7 +228,7 @@ export class SharedRuns {
     }
   }
 
-  /** What ended in an agent error elsewhere is made once more, here. */
+  /** A shard with an agent error of another agent is run once more by this one. */
   #claimSick({ outcomes, sick }: Sharing) {
     const index = [...sick.keys()].find((one) => !outcomes.has(one));
     return index === undefined ? null : { jobId: null, index };

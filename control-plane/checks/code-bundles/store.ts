@@ -260,25 +260,20 @@ export class CodeBundleStore {
         .where((where) =>
           where.or([
             where('code_bundles.path', 'not like', 'files/%'),
-            where.not(
-              where.exists(
-                where
-                  .selectFrom('test_results')
-                  .select('test_results.id')
-                  .whereRef('test_results.account_id', '=', 'code_bundles.account_id')
-                  .whereRef(
-                    jsonValue<string>('test_results.report_json', '$.key'),
-                    '=',
-                    'code_bundles.path',
-                  ),
-              ),
-            ),
-          ]),
-        )
-        .where((where) =>
-          where.or([
-            where('code_bundles.path', 'not like', 'files/%'),
             where.and([
+              where.not(
+                where.exists(
+                  where
+                    .selectFrom('test_results')
+                    .select('test_results.id')
+                    .whereRef('test_results.account_id', '=', 'code_bundles.account_id')
+                    .whereRef(
+                      jsonValue<string>('test_results.report_json', '$.key'),
+                      '=',
+                      'code_bundles.path',
+                    ),
+                ),
+              ),
               where.not(
                 where.exists(
                   where

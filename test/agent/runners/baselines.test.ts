@@ -101,8 +101,8 @@ async function suiteWorld() {
   return { run, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** Changes of which a run told a difference, with the number of pages. */
-function told({ details }: Observation): Record<string, number> {
+/** Changes that a run reported as a difference, with the number of pages. */
+function reported({ details }: Observation): Record<string, number> {
   const { tests } = details?.playwrightCheckResult ?? assert.fail('no tests');
   const failed = tests.filter(({ outcome }) => outcome === 'unexpected');
   for (const { errors } of failed) assert.match(errors[0]?.message ?? '', /pixels .*are different/);
@@ -113,7 +113,7 @@ function told({ details }: Observation): Record<string, number> {
 }
 
 for (const masks of [[], ['.clock']]) {
-  test(`of ${pages} pages on two devices, each change is told${masks.length > 0 ? ', and a masked clock is none' : ''}`, async () => {
+  test(`of ${pages} pages on two devices, each change is reported${masks.length > 0 ? ', and a masked clock is none' : ''}`, async () => {
     await using world = await suiteWorld();
     const fields = { screenshotMasks: masks };
     const images = pages * 2;
@@ -130,7 +130,7 @@ for (const masks of [[], ['.clock']]) {
       const each = { pixel: images, colour: images, font: images, moved: images };
       // What is the same is not among them.
       const later = await world.run(suite, { location, clock: 'Midnight', fields });
-      assert.deepEqual(told(later.seen), masks.length > 0 ? each : { again: images, ...each });
+      assert.deepEqual(reported(later.seen), masks.length > 0 ? each : { again: images, ...each });
       assert.equal(later.seen.failure?.code, 'TESTS_FAILED');
       for (const { outcome, expected, actual, diff } of later.comparisons) {
         assert.equal(outcome, 'DIFFERENT');

@@ -77,7 +77,7 @@ function setUp(
   const client: Client = {
     shareRun: ({ has }) => {
       const answer = (answers.length > 1 ? answers.shift() : answers[0])?.(has) ?? {};
-      // Whoever waits for an answer, or for the next question, has that time pass.
+      // The time of a poll, and the pause before the next one.
       clock.advance(5_000);
       if (answer instanceof Error) setImmediate(() => clock.advance(2_000));
       return answer instanceof Error
@@ -251,7 +251,7 @@ test('a first question whose answer is lost is asked again before a run is made 
   assert.deepEqual(made, []);
 });
 
-test('a shard that ended in an agent error elsewhere is made once more here, and is not asked for', async () => {
+test('a shard with an agent error of another agent is run once more here, and is not asked for', async () => {
   const sick = { ...outcomeOfShard, hasErrors: true, reason: 'no browser', faultCode: 'X' };
   for (const outcome of [JSON.stringify(sick), '{"of":"a newer agent"}', 'nothing']) {
     const has: (readonly number[])[] = [];
