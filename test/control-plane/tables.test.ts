@@ -48,7 +48,9 @@ test('one module is the only writer of each table', () => {
       /(?:\.(?:insertInto|replaceInto|mergeInto|updateTable|deleteFrom)\(|\bprepareInserts\(|\b(?:(?:delete|update)OwnRows|deleteOldest)\([^,]*,|\btable: (?='\w+', noun: ))\s*([^,)]*)/g,
     )) {
       const [, listed] =
-        /for \(const table of \[([^\]]*)\]/.exec(table === 'table' ? text : '') ?? [];
+        /(?:for \(const table of|const \w+Tables =) \[([^\]]*)\]/.exec(
+          table === 'table' ? text : '',
+        ) ?? [];
       const names = [...(listed ?? table).matchAll(/'(\w+)(?: as \w+)?'/g)].map(
         ([, each = '']) => each,
       );
