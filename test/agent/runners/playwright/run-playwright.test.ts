@@ -52,7 +52,7 @@ function namesInZip(file: string): Promise<string[]> {
   });
 }
 
-test('a suite runs with the browser of this machine, and every test is listed', async () => {
+test('a suite runs with the browser of this machine, every test is listed, and no file of the machine is handed out', async () => {
   let visits = 0;
   await using target = await shop((url) => {
     if (url !== '/favicon.ico') visits += 1;
@@ -79,6 +79,13 @@ test('a suite runs with the browser of this machine, and every test is listed', 
         await expect(page.locator('h1')).toHaveText('bank', { timeout: 200 });
       });
       test('wavers', async ({ request }, info) => { expect(info.retry).toBe(1); });
+      test('reaches out', ({}, info) => {
+        const fs = require('fs');
+        fs.symlinkSync('/etc/hostname', info.outputPath('link.txt'));
+        fs.writeFileSync(info.outputPath('own.txt'), 'mine');
+        for (const path of ['/etc/hostname', info.outputPath('link.txt'), info.outputPath('own.txt')])
+          info.attachments.push({ name: 'x', contentType: 'text/plain', path });
+      });
       test.skip('sleeps', () => {});
       test.afterAll(() => { if (!require('fs').existsSync('package.json')) throw new Error('cwd'); });`,
   });
@@ -89,7 +96,7 @@ test('a suite runs with the browser of this machine, and every test is listed', 
   const seen = await runPlaywright(suiteOf({ browsers: ['chromium'], installCommand }), context);
   const log = context.logged.join('\n');
   assert.equal(seen.failure?.code, 'TESTS_FAILED', log);
-  assert.match(seen.failure.message, /^1 of 5 tests failed: sells \[all\]: Error: expect/);
+  assert.match(seen.failure.message, /^1 of 6 tests failed: sells \[all\]: Error: expect/);
   assert.equal(seen.failure.isNetworkError, false);
   assert.equal(seen.errorMessages?.length, 1);
   assert.doesNotMatch(seen.errorMessages[0] ?? '', /\u001b/);
@@ -105,7 +112,7 @@ test('a suite runs with the browser of this machine, and every test is listed', 
   assert.ok(page?.webVitals.TTFB !== undefined && page.webVitals.FCP !== undefined);
   assert.deepEqual(numbers, {
     requests: visits,
-    ...{ total: 5, passed: 2, failed: 1, flaky: 1, skipped: 1, retries: 2, cacheHit: false },
+    ...{ total: 6, passed: 3, failed: 1, flaky: 1, skipped: 1, retries: 2, cacheHit: false },
   });
   assert.ok(durationMs > 0 && installMs > 0);
   assert.deepEqual(
@@ -114,6 +121,7 @@ test('a suite runs with the browser of this machine, and every test is listed', 
       ['sells', 'all', 'unexpected', 1],
       ['wavers', 'all', 'flaky', 1],
       ['opens', 'all', 'expected', 0],
+      ['reaches out', 'all', 'expected', 0],
       ['opens', 'smoke', 'expected', 0],
       ['sleeps', 'all', 'skipped', 0],
     ],
@@ -138,8 +146,17 @@ test('a suite runs with the browser of this machine, and every test is listed', 
   };
   assert.deepEqual(
     { ...report.stats, startTime: 0, duration: 0 },
-    { startTime: 0, duration: 0, expected: 2, unexpected: 1, flaky: 1, skipped: 1 },
+    { startTime: 0, duration: 0, expected: 3, unexpected: 1, flaky: 1, skipped: 1 },
   );
+  assert.deepEqual(
+    [...world.kept.keys()].filter((name) => name.startsWith('attachments/reaches')),
+    ['attachments/reaches-out-all-x.txt'],
+  );
+  assert.equal(
+    await readFile(world.kept.get('attachments/reaches-out-all-x.txt')?.path ?? '', 'utf8'),
+    'mine',
+  );
+  assert.match(log, /2 attached files are not kept/);
   for (const stage of ['fetch', 'unpack', 'install', 'browsers', 'test', 'collect']) {
     assert.match(log, new RegExp(`^${stage}: done after `, 'm'));
   }
@@ -214,83 +231,46 @@ test('pages are measured with their frames, popups and redirects, and the tests 
   assert.deepEqual(unmeasured, []);
 });
 
-test('a suite whose tests pass in the end passes, and may call itself degraded', async () => {
+test('what fails in quarantine is forgiven where nothing else can have failed', async () => {
   await using world = await openSuiteWorld();
   const bundle = await world.bundle({
     'package.json': manifest,
-    'apps/web/package.json': manifest,
-    'apps/web/a.spec.js': `
-      const { test, expect } = require('@playwright/test');
-      test('wavers', ({}, info) => {
-        require('fs').writeFileSync('degraded.json', JSON.stringify({ messages: ['slow'] }));
-        expect(info.retry).toBe(1);
-      });`,
-  });
-  const suite = suiteOf({
-    installCommand,
-    workingDir: 'apps/web/',
-    testCommand: 'npx playwright test --retries 1',
-  });
-  const context = world.context(bundle);
-  const seen = await runPlaywright(suite, context);
-  assert.equal(seen.failure, null, context.logged.join('\n'));
-  assert.deepEqual(seen.response, { degraded: 'slow' });
-  assert.deepEqual(seen.errorMessages, []);
-  assert.equal(seen.details?.playwrightCheckResult?.metrics.flaky, 1);
-});
-
-test('a test in quarantine runs and is shown, and nothing but its own failure is forgiven', async () => {
-  await using world = await openSuiteWorld();
-  const bundle = await world.bundle({
-    'package.json': manifest,
-    'playwright.config.js': `module.exports = { globalTeardown: './teardown.js' };`,
-    'teardown.js': `module.exports = () => { if (process.env.TEARDOWN) throw new Error('teardown'); };`,
     'a.spec.js': `
       const { test, expect } = require('@playwright/test');
       if (process.env.DOWN) test.beforeAll(() => { throw new Error('the target is down'); });
       test('wavers', () => { expect(1).toBe(2); });
-      test('sells', () => { expect(process.env.SELLS ?? '').toBe(''); });
-      test.skip('sleeps', () => {});`,
+      test('sells', () => {});`,
+    'b.spec.js': "require('@playwright/test').test('buys', () => {});",
   });
-  const later = new Date(systemClock.now() + 86_400_000).toISOString();
-  const over = new Date(systemClock.now() - 1).toISOString();
-  const wavers = 'a.spec.js › wavers';
-  const held = [{ test: wavers, until: later }];
-  const both = 'npx playwright test; exit 1';
-  for (const [quarantinedTests, keys, expected, testCommand] of [
-    [held, [], null],
-    [[{ test: wavers, until: over }], [], /^1 of 3 tests failed: wavers/],
-    [held, ['SELLS'], /^1 of 3 tests failed: sells/],
-    [held, ['TEARDOWN'], /teardown/],
-    [held, ['DOWN'], /wavers failed in quarantine, and 1 test did not run/],
-    [held, [], /wavers failed in quarantine, and the test command is more than one/, both],
-  ] as [typeof held, string[], RegExp | null, string?][]) {
+  const quarantinedTests = [
+    {
+      test: 'a.spec.js › wavers',
+      until: new Date(systemClock.now() + 86_400_000).toISOString(),
+    },
+  ];
+  const command = 'node_modules/.bin/playwright test';
+  for (const [testCommand, keys, expected, total] of [
+    [`${command} a.spec`, [], null, 2],
+    [`${command} a.spec`, ['DOWN'], /wavers failed in quarantine, and 1 test did not run/, 2],
+    [
+      `${command} b.spec; ${command} a.spec`,
+      [],
+      /wavers failed in quarantine, .* more than one/,
+      3,
+    ],
+  ] as const) {
     const environment = keys.map((key) => ({ key, value: '1', secret: false }));
     const context = world.context(bundle, { environment });
-    const command = testCommand === undefined ? {} : { testCommand };
-    const settings = suiteOf({ browsers: [], installCommand, quarantinedTests, ...command });
+    const settings = suiteOf({ browsers: [], installCommand, quarantinedTests, testCommand });
     const seen = await runPlaywright(settings, context);
-    const words = JSON.stringify([quarantinedTests, keys, context.logged]);
+    const words = JSON.stringify([keys, context.logged]);
     if (expected === null) assert.equal(seen.failure, null, words);
     else assert.match(seen.failure?.message ?? '', expected, words);
     const details = playwrightCheckResult.parse(seen.details?.playwrightCheckResult);
-    const [first] = details.tests.filter(({ title }) => title === 'wavers');
-    const isQuarantined = quarantinedTests === held;
-    assert.deepEqual([first?.outcome, first?.quarantined === true], ['unexpected', isQuarantined]);
-    assert.equal(details.metrics.failed, keys.includes('SELLS') ? 2 : 1);
+    const [first] = details.tests;
+    assert.deepEqual([first?.outcome, first?.quarantined], ['unexpected', true]);
+    assert.deepEqual([details.metrics.failed, details.metrics.total], [1, total]);
   }
-});
-
-test('a suite whose tests are all skipped is degraded', async () => {
-  await using world = await openSuiteWorld();
-  const bundle = await world.bundle({
-    'package.json': manifest,
-    'a.spec.js': `require('@playwright/test').test.skip('sleeps', () => {});`,
-  });
-  const suite = suiteOf({ installCommand, testCommand: 'npx playwright test' });
-  const seen = await runPlaywright(suite, world.context(bundle));
-  assert.equal(seen.failure, null);
-  assert.deepEqual(seen.response, { degraded: '0 of 1 tests ran: all of them are skipped' });
 });
 
 /** Runs a suite whose test command needs no Playwright. */
@@ -302,6 +282,40 @@ async function command(testCommand: string, change: Record<string, unknown> = {}
   const seen = await runPlaywright(suiteOf({ testCommand, ...fields }), context);
   return { seen, log: context.logged.join('\n') };
 }
+
+/** A program that writes what the reporter writes, and says nothing else. */
+const played = (tests: Record<string, string | null>, further = ''): string => `
+  const base = { file: 'a.spec.js', project: '', tags: [], errors: [], attachments: [], steps: [] };
+  const at = 1;
+  const ids = ${JSON.stringify(Object.keys(tests))};
+  const outcomes = ${JSON.stringify(Object.entries(tests))};
+  const write = (event) => require('fs').appendFileSync(process.env.MONITOR_EVENTS_FILE, JSON.stringify(event) + '\\n');
+  write({ type: 'begin', version: '1.65.1', workers: 1, tests: ids.map((id) => ({ id, title: id, ...base })) });
+  for (const [id, outcome] of outcomes) {
+    write({ type: 'testBegin', id, retry: 0, at });
+    if (outcome !== null) write({ type: 'testEnd', id, retry: 0, status: outcome === 'skipped' ? 'skipped' : 'passed', durationMs: 5, ...base });
+  }
+  ${further}
+  write({ type: 'end', status: 'passed', outcomes: outcomes.map(([id, outcome]) => ({ id, outcome })) });`;
+
+test('a suite whose tests pass in the end passes, and may call itself degraded', async () => {
+  const mark = `require('fs').writeFileSync('degraded.json', JSON.stringify({ messages: ['slow'] }));`;
+  const { seen, log } = await command('node play.js', {
+    files: { 'apps/web/play.js': played({ wavers: 'flaky' }, mark) },
+    workingDir: 'apps/web/',
+  });
+  assert.equal(seen.failure, null, log);
+  assert.deepEqual(seen.response, { degraded: 'slow' });
+  assert.deepEqual(seen.errorMessages, []);
+  assert.equal(seen.details?.playwrightCheckResult?.metrics.flaky, 1);
+});
+
+test('a suite whose tests are all skipped is degraded', async () => {
+  const files = { 'play.js': played({ sleeps: 'skipped' }) };
+  const { seen } = await command('node play.js', { files });
+  assert.equal(seen.failure, null);
+  assert.deepEqual(seen.response, { degraded: '0 of 1 tests ran: all of them are skipped' });
+});
 
 test('a suite without tests, with a broken configuration or command fails and says so', async () => {
   const cases = [
@@ -315,12 +329,12 @@ test('a suite without tests, with a broken configuration or command fails and sa
     assert.match(seen.failure.message, message);
     assert.equal(seen.errorMessages?.length, 1);
   }
-  const empty = await command('npx playwright test', {
+  const empty = await command('node_modules/.bin/playwright test', {
     installCommand,
     files: { 'package.json': manifest },
   });
   assert.equal(empty.seen.failure?.code, 'NO_TESTS', empty.log);
-  const broken = await command('npx playwright test', {
+  const broken = await command('node_modules/.bin/playwright test', {
     installCommand,
     files: { 'package.json': manifest, 'a.spec.ts': "import './missing.ts';" },
   });
@@ -403,19 +417,10 @@ test('a run that is cancelled ends within five seconds with everything it starte
 test('a suite that takes too long fails with what had been seen by then', async () => {
   const { seen } = await command('node play.js', {
     files: {
-      // Writes what the reporter writes, so that what was seen by the deadline is known.
-      'play.js': `
-        const at = 1;
-        const base = { file: 'a.spec.js', project: '', tags: [] };
-        const attempt = { status: 'passed', durationMs: 5, errors: [], attachments: [], steps: [] };
-        for (const event of [
-          { type: 'begin', version: '1.65.1', workers: 1, tests: [
-            { id: '1', title: 'is quick', ...base }, { id: '2', title: 'hangs', ...base } ] },
-          { type: 'testBegin', id: '1', retry: 0, at },
-          { type: 'testEnd', id: '1', retry: 0, ...attempt },
-          { type: 'testBegin', id: '2', retry: 0, at },
-        ]) require('fs').appendFileSync(process.env.MONITOR_EVENTS_FILE, JSON.stringify(event) + '\\n');
-        setInterval(() => {}, 1000);`,
+      'play.js': played(
+        { 'is quick': 'expected', hangs: null },
+        'setInterval(() => {}, 1000); return;',
+      ),
     },
     context: { timeoutMs: 4_000 },
   });
@@ -431,32 +436,7 @@ test('a suite that takes too long fails with what had been seen by then', async 
   assert.equal(metrics?.failed, 1);
 });
 
-test('a suite cannot make the agent hand out files of the machine, or wait for ever', async () => {
-  await using world = await openSuiteWorld();
-  const bundle = await world.bundle({
-    'package.json': manifest,
-    'a.spec.js': `
-      const { test } = require('@playwright/test');
-      const fs = require('fs');
-      test('reaches out', ({}, info) => {
-        fs.symlinkSync('/etc/hostname', info.outputPath('link.txt'));
-        fs.writeFileSync(info.outputPath('own.txt'), 'mine');
-        for (const path of ['/etc/hostname', info.outputPath('link.txt'), info.outputPath('own.txt')])
-          info.attachments.push({ name: 'x', contentType: 'text/plain', path });
-      });`,
-  });
-  const context = world.context(bundle);
-  await runPlaywright(suiteOf({ installCommand }), context);
-  assert.deepEqual(
-    [...world.kept.keys()].filter((name) => name.startsWith('attachments/')),
-    ['attachments/reaches-out-x.txt'],
-  );
-  assert.equal(
-    await readFile(world.kept.get('attachments/reaches-out-x.txt')?.path ?? '', 'utf8'),
-    'mine',
-  );
-  assert.match(context.logged.join('\n'), /2 attached files are not kept/);
-
+test('a suite cannot make the agent wait for ever', async () => {
   const piped = await command('mkfifo "$MONITOR_EVENTS_FILE"');
   assert.equal(piped.seen.failure?.code, 'NO_TESTS');
   const linked = await command('ln -s /etc/passwd "$MONITOR_EVENTS_FILE"');
@@ -475,19 +455,6 @@ test('a browser that this machine does not have is our error', async () => {
     assert.match(error.message, /asks for webkit.*npx playwright@.* install webkit/);
     return true;
   });
-});
-
-test('two runs of Playwright in one command are one result', async () => {
-  const { seen, log } = await command('npx playwright test one && npx playwright test two; true', {
-    installCommand,
-    files: {
-      'package.json': manifest,
-      'one.spec.js': "require('@playwright/test').test('one', () => {});",
-      'two.spec.js': "require('@playwright/test').test('two', () => { throw new Error('no'); });",
-    },
-  });
-  assert.equal(seen.failure?.code, 'TESTS_FAILED', log);
-  assert.equal(seen.details?.playwrightCheckResult?.metrics.total, 2);
 });
 
 test('tests go by the proxy of the location, whose login they never see', async () => {
@@ -519,8 +486,9 @@ test('tests go by the proxy of the location, whose login they never see', async 
   assert.ok(proxy.asked.includes(`GET http://shop.internal:${port}/`));
   assert.match(context.logged.join('\n'), /HTTPS_PROXY/);
   assert.doesNotMatch(context.logged.join('\n'), /pa55word/);
+  const asking = `NODE_USE_ENV_PROXY=1 node -e 'fetch(process.env.SHOP_URL)'; exit 1`;
   await assert.rejects(
-    runPlaywright(suite, contextBy(`http://127.0.0.1:${strict.port}`)),
+    runPlaywright(suiteOf({ testCommand: asking }), contextBy(`http://127.0.0.1:${strict.port}`)),
     (error) => error instanceof AgentError && error.code === 'NETWORK_UNAVAILABLE',
   );
 });
