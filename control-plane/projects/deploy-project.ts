@@ -10,9 +10,11 @@ import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
+import { isFields } from '@monitor/shared/fields.ts';
 import { unknownFields } from '@monitor/shared/known-fields.ts';
 import { actorOf, recordAudit } from '../audit/index.ts';
 import { dropSubscription, lockChecks } from '../checks/index.ts';
+import { mapAt } from '../core/decide/map-at.ts';
 import { JoinedCommits } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import type { Db } from '../db/tables.ts';
@@ -21,6 +23,7 @@ import type { ApiPrincipal } from '../http/authenticate.ts';
 import { readingContext } from '../http/call-context.ts';
 import { logicalIdsOf } from './export-account.ts';
 import {
+  type Fields,
   isEqual,
   type Kind,
   kinds,
@@ -65,6 +68,8 @@ export interface DeployOptions {
   scheduleOnDeploy?: boolean;
   /** Takes over what the account has under the name of a new resource, if no project owns it. */
   adopt?: boolean;
+  /** Every field that a payload leaves out gets its default, also one that existing clients do not know. */
+  complete?: boolean;
   /** Of the client, for the audit log. */
   address?: string | null;
   /** Ends it, and undoes what it did. */
@@ -190,11 +195,32 @@ interface Asked {
   known: LinkRow | undefined;
   before: Stored | undefined;
   body: Record<string, unknown>;
-  /** Fields that stay as people set them. */
-  kept: readonly string[];
+  /** Paths of fields that stay as people set them. */
+  kept: readonly string[][];
 }
 
 type Unowned = Map<string, { id: string; before: Stored }>;
+
+const valueAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce((found, step) => (isFields(found) ? found[step] : undefined), value);
+
+function keptOf(kind: Kind, payload: Fields, isComplete: boolean): string[][] {
+  const { keptUnlessGiven = [], ofOperation = [] } = kind;
+  const paths = (isComplete ? ofOperation : keptUnlessGiven).map((path) => path.split('.'));
+  return paths.filter((path) => valueAt(payload, path) === undefined);
+}
+
+/** The fields of a body to change, with what stays inside of them as it was. */
+function withKept(body: Fields, before: Fields, kept: readonly string[][]): Fields {
+  let changes = body;
+  for (const path of kept) {
+    const [name = '', ...deeper] = path;
+    const value = valueAt(before, path);
+    if (deeper.length === 0) changes = without(changes, [name]);
+    else if (value !== undefined) changes = mapAt(changes, path, '', () => value) as Fields;
+  }
+  return changes;
+}
 
 class Deployment {
   readonly #unit: Unit;
@@ -315,7 +341,7 @@ class Deployment {
             : null;
         const known = adopted?.known ?? links[at];
         const before = adopted?.before ?? stored.get(known?.physical_id ?? '');
-        const kept = (kind.own ?? []).filter((name) => payload?.[name] === undefined);
+        const kept = keptOf(kind, payload ?? {}, this.#options.complete === true);
         const physicalId = await this.#saveOne(kind, logicalId, { known, before, body, kept });
         const { slugName } = body;
         references.set(type, logicalId, {
@@ -445,8 +471,7 @@ class Deployment {
     const isOther = before !== undefined && kind.isOther?.(before.fields, body) === true;
     if (known !== undefined && before !== undefined && !isOther) {
       const isSame = kind.isSame ?? isEqual;
-      const given = Object.entries(body).filter(([name]) => !kept.includes(name));
-      const changes = Object.fromEntries(given);
+      const changes = withKept(body, before.fields, kept);
       if (isSame(before.fields, changes)) return known.physical_id;
       this.#requireRole(kind);
       await kind.update(this.#unit, before, changes);

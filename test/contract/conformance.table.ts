@@ -1914,7 +1914,7 @@ export const sections: readonly Section[] = [
       shown(
         'agent 6.1.5: Playwright metrics',
         'test/agent/runners/playwright/run-playwright.test.ts',
-        'a suite runs with the browser of this machine, and every test is listed',
+        'a suite runs with the browser of this machine, every test is listed, and no file of the machine is handed out',
       ),
       shown(
         'agent 6.1.4: reporting',

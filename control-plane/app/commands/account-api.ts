@@ -146,7 +146,9 @@ export class AccountApi {
     what: string,
     project: { project: { logicalId: string } },
     dryRun: boolean,
-    options: { preserveResources?: boolean; adopt?: boolean; scheduleOnDeploy?: boolean } = {},
+    options: Partial<
+      Record<'preserveResources' | 'adopt' | 'scheduleOnDeploy' | 'complete', boolean>
+    > = {},
   ): Promise<ProjectChange> {
     const flags = Object.entries({ dryRun, ...options }).map(([name, value]) => `${name}=${value}`);
     const path = `/v1/projects/deploy?${flags.join('&')}`;

@@ -74,7 +74,10 @@ export async function apply(folder: string, options: ApplyOptions): Promise<void
   const api = new AccountApi(options.url);
   const isApplied = options.yes === true && options.dryRun !== true;
   const what = `apply ${folder}`;
-  const how = { preserveResources: options.keep === true, adopt: options.adopt === true };
+  const how = {
+    ...{ preserveResources: options.keep === true, adopt: options.adopt === true },
+    complete: true,
+  };
   const deploy = (project: ProjectBody, dryRun: boolean, isSigned = false) =>
     // A new check is signed once it has an id, and should not run before.
     api.deploy(what, project, dryRun, { ...how, ...(isSigned && { scheduleOnDeploy: false }) });

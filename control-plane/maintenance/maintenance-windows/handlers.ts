@@ -1,6 +1,6 @@
 /** Maintenance windows and their occurrences. */
 import { sql } from 'kysely';
-import type { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
+import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import {
@@ -28,16 +28,8 @@ import {
 } from '../maintenance-updates.ts';
 import { entryHandlers, listPages } from '../../resources/index.ts';
 import type { Services } from '../../core/services.ts';
-import { noScope } from '../decide/planned-maintenance.ts';
 import { deedsOf, windowFromRow } from './store.ts';
-import {
-  instantOf,
-  occurrenceToWire,
-  startOfOccurrence,
-  toColumns,
-  updateToWire,
-  type WindowFields,
-} from './wire.ts';
+import { instantOf, occurrenceToWire, startOfOccurrence, toColumns, updateToWire } from './wire.ts';
 
 const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 const columns = { startsAt: 'starts_at', endsAt: 'ends_at' } as const;
@@ -102,14 +94,13 @@ export function maintenanceWindowHandlers(
 
     previewMaintenanceWindow: ({ body }, { principal }) => {
       const now = clock.now();
-      const unasked = {
-        ...{ name: '', description: null, tags: [], pauseAllChecks: false },
-        ...{ silenceAlertsTags: [], silenceAllAlerts: false, ownerAlertChannelIds: [] },
-        ...{ pauseScope: noScope, silenceScope: noScope, statusPageVisibility: null },
-      } as unknown as WindowFields;
+      const fields = maintenanceWindowRoutes.createMaintenanceWindow.body.parse({
+        ...body,
+        name: 'preview',
+      });
       const row = {
         ...{ id: 0, account_id: principal.accountId, created_at: now, updated_at: null },
-        ...toColumns({ ...unasked, ...body }),
+        ...toColumns(fields),
       };
       return Promise.resolve({
         nextOccurrences: nextHeld(windowFromRow(row), now, listedInPreview).map(

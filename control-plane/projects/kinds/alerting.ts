@@ -12,7 +12,7 @@ const channelKind = kindOf({
 
 export const channels: Kind = {
   ...channelKind,
-  own: ['grouping', 'timezone'],
+  keptUnlessGiven: ['grouping', 'timezone', 'autoSubscribe', 'sentByAgents'],
   parse(payload, references, slugs) {
     refuseSubscriptions(payload, 'subscriptions');
     const { subscriptions: _none, ...body } = channelKind.parse(payload, references, slugs);

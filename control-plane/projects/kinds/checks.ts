@@ -120,11 +120,21 @@ function heartbeatAsGiven(stored: unknown, given: unknown): unknown {
   return (given as Fields)['pingToken'] === undefined ? rest : { ...rest, pingToken };
 }
 
+const keptOfBoth = [
+  ...['setupSnippetId', 'tearDownSnippetId'],
+  ...['alertSettings.escalationPolicyId', 'alertSettings.sslCertificates'],
+];
+
 export const checks: Kind = {
   type: 'check',
   references: ofChecks,
   role: 'READ_WRITE',
-  own: ['signature', 'quarantinedTests'],
+  keptUnlessGiven: [
+    ...keptOfBoth,
+    ...['signature', 'quarantinedTests', 'shards', 'screenshotMasks', 'intent'],
+    ...['aiAutoRepairEnabled', 'groupOrder'],
+  ],
+  ofOperation: ['signature', 'quarantinedTests'],
   parse(payload, references, slugs) {
     // Clients compute it from other files than the bundle, and agents would refuse the bundle for it.
     const { checkType, cacheHash: _ofClient, ...given } = payload;
@@ -190,6 +200,7 @@ export const checks: Kind = {
 export const groups: Kind = {
   type: 'check-group',
   references: ofBoth,
+  keptUnlessGiven: keptOfBoth,
   role: roleOf(checkGroupRoutes.createCheckGroup),
   parse(payload, references, slugs) {
     const { v, ...given } = payload;

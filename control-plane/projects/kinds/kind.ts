@@ -53,8 +53,10 @@ export interface Kind {
   write(stored: Fields): Fields;
   /** Its fields with ids of other resources. */
   references?: ReferencePaths;
-  /** Fields that existing clients do not know: they stay as people set them. */
-  own?: readonly string[];
+  /** Paths of fields that existing clients do not know, or leave out to leave them alone: they stay as people set them. */
+  keptUnlessGiven?: readonly string[];
+  /** Those of them that people change in operation: a project that says everything else keeps them too. */
+  ofOperation?: readonly string[];
   /** Fields with ids of kinds that are made after it: they are set once those are there. */
   later?: readonly string[];
   /** Existing clients have no construct for it. */

@@ -17,6 +17,7 @@ export const locations: Kind = {
     // Nobody would see the first key of a location that a project makes: people create it when they need it.
     of: (services) => privateLocationsOf(services, { forget: services.afterDeployment.forgetKeys }),
   }),
+  keptUnlessGiven: ['resultEncryptionKeys'],
   address: 'slugName',
   isOther: (stored, body) => stored['slugName'] !== body['slugName'],
 };
@@ -42,7 +43,7 @@ const windowKind = kindOf({
 
 export const windows: Kind = {
   ...windowKind,
-  own: [
+  keptUnlessGiven: [
     ...['timezone', 'description', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'],
     ...['pauseScope', 'silenceScope', 'statusPageVisibility', 'ownerAlertChannelIds'],
   ],

@@ -19,6 +19,7 @@ const dashboardKind = kindOf({
 
 export const dashboards: Kind = {
   ...dashboardKind,
+  keptUnlessGiven: ['showCheckRunLinks', 'showGroupNames', 'sortByStatus'],
   address: 'customUrl',
   parse(payload, references, slugs) {
     const { keys, ...body } = dashboardKind.parse(payload, references, slugs);
@@ -67,8 +68,7 @@ interface Card {
 
 /** What a page has when its project does not say. Further fields stay as people set them. */
 const plainPage = {
-  ...{ description: null, customDomain: null, themeColors: null, logo: null },
-  ...{ redirectTo: null, favicon: null, defaultTheme: 'AUTO' },
+  ...{ customDomain: null, logo: null, redirectTo: null, favicon: null, defaultTheme: 'AUTO' },
 };
 
 const ofCards = { 'cards.*.services.*': 'status-page-service' } as const;

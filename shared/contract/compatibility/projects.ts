@@ -147,6 +147,10 @@ export const projectRoutes = defineRoutes('Compatibility', {
           description:
             'Takes over what the account has under the name of a new resource, unless another project owns it',
         }),
+        complete: flag.meta({
+          description:
+            'Fields that a payload leaves out get their defaults, also those that existing clients do not know: without it they stay as people set them',
+        }),
       }),
       body: projectBody,
       bodyLimitBytes: maxProjectBytes,
