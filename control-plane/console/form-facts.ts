@@ -21,7 +21,7 @@ import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { inputSchema, isJson, type Json } from '@monitor/shared/json-schema.ts';
-import { sectionsOf, type Section } from './form-layouts.ts';
+import { beginnings, sectionsOf, type Section } from './form-layouts.ts';
 import {
   entryWords,
   folded,
@@ -161,7 +161,8 @@ function fieldOf(given: Json, name: string, path: string, isRequired: boolean): 
   const { schema, isNullable, words } = asked(given);
   const kind = kindOf(schema);
   const widget = widgets[path] ?? widgets[name];
-  const { default: initial, description, example } = schema;
+  const { description, example } = schema;
+  const initial = beginnings[path] ?? schema['default'];
   const help = helps[path] ?? helps[name] ?? description;
   const unit = units[path] ?? units[name];
   const spoken = optionWords[path] ?? optionWords[name];

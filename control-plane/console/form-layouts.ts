@@ -27,6 +27,14 @@ const firstFields: Readonly<Record<string, string>> = {
   AGENTIC: 'prompt name privateLocations',
 };
 
+/** What a new one begins with, where the default of the API alone would be refused. */
+export const beginnings: Readonly<Record<string, unknown>> = {
+  'heartbeat.period': 1,
+  'heartbeat.grace': 1,
+  'heartbeat.graceUnit': 'hours',
+  'request.grpcConfig.mode': 'HEALTH',
+};
+
 /** The rest of a check, in the order in which people need it. A form has the groups that it has fields of. */
 const advancedOfCheck: readonly Section[] = [
   section(
@@ -45,7 +53,7 @@ const advancedOfCheck: readonly Section[] = [
   ),
   section(
     'Suite',
-    'shards playwrightVersion workingDir installCommand browsers engine engineVersion',
+    'shards playwrightVersion workingDir installCommand browsers engine engineVersion quarantinedTests',
   ),
   section(
     'Pass criteria',
@@ -53,10 +61,8 @@ const advancedOfCheck: readonly Section[] = [
     maxPacketLossThreshold request.sslConfig.alertDaysBeforeExpiry
     request.sslConfig.securityBaseline shouldFail`,
   ),
-  section(
-    'Schedule and locations',
-    'frequency frequencyOffset privateLocations locations runParallel activated',
-  ),
+  section('Locations', 'privateLocations locations runParallel'),
+  section('Schedule', 'frequency frequencyOffset activated'),
   section('Retries', 'retryStrategy'),
   section('Alerts', 'alertChannelSubscriptions useGlobalAlertSettings alertSettings muted'),
   section('Status page', 'triggerIncident'),
@@ -65,7 +71,7 @@ const advancedOfCheck: readonly Section[] = [
     `environmentVariables setupSnippetId localSetupScript tearDownSnippetId localTearDownScript
     dependencies runtimeId sslCheckDomain agentRuntime screenshotMasks`,
   ),
-  section('Tags and description', 'tags groupId groupOrder description'),
+  section('Tags and description', 'tags groupId groupOrder description intent aiAutoRepairEnabled'),
 ];
 
 /** The sections of the other forms. What they leave out stands under Advanced. */

@@ -221,12 +221,16 @@ function ListField({ field, path, value, onChange, label = field.label }: FieldP
   if (item === undefined) return null;
   const replace = (at: number, entry: unknown) => onChange(entries.with(at, entry));
   const isOne = field.max === 1 || (path === 'incidentUpdates' && entries.length === 1);
+  const isTall = Object.values(item.fields ?? {}).some(({ kind }) => kind === 'list');
   return (
     <fieldset class="group rows">
       <legend>{label}</legend>
       {entries.map((entry, index) => (
         <div class="row" key={index}>
           <div class="row-fields" role="group" aria-label={`${label}, ${index + 1}`}>
+            {isTall && field.entry !== undefined && (
+              <strong>{inWords(`${field.entry} ${index + 1}`)}</strong>
+            )}
             <Field
               field={item.kind === 'group' ? { ...item, label: '' } : item}
               label={item.kind === 'group' ? '' : `${label}, ${index + 1}`}

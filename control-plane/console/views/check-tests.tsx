@@ -146,7 +146,7 @@ export function CheckTests({
           'Test',
           'Runs',
           ['Median', 'right wide-only'],
-          ['95 %', 'right wide-only'],
+          ['p95', 'right wide-only'],
           '',
         ],
         pick: ({ tests }) => tests,

@@ -21,6 +21,15 @@ function join(left: Values, right: Values): Values {
   return merged;
 }
 
+/** Without what a form leaves to people. */
+function filled(values: Values): Values {
+  const kept = Object.entries(values).flatMap(([name, value]) => {
+    if (isValues(value)) return [[name, filled(value)]];
+    return value === '' || value === undefined || value === null ? [] : [[name, value]];
+  });
+  return Object.fromEntries(kept) as Values;
+}
+
 /** Fields that no form shows, and why. */
 const notShown: Readonly<Record<string, string>> = {
   doubleCheck: 'deprecated',
@@ -48,6 +57,9 @@ for (const definition of Object.values(checkTypes)) {
   test(`the form of ${type} begins with what the contract accepts`, () => {
     const values = join(newValues(form), { ...sample, name: 'a' });
     const parsed = create.safeParse(values);
+    // What it fills in by itself is accepted as it stands, too.
+    const untouched = create.safeParse(join({ ...sample, name: 'a' }, filled(newValues(form))));
+    assert.ok(untouched.success, JSON.stringify(untouched.error?.issues));
     assert.ok(parsed.success, JSON.stringify(parsed.error?.issues));
     const bare = create.parse({ ...sample, name: 'a' });
     assert.deepEqual(parsed.data, {

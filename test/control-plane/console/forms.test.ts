@@ -112,6 +112,9 @@ test('a limit below the other is named beside it at once, and fields without eff
   await page.getByLabel('Failing above').fill('1000');
   assert.equal(await page.locator('.issue').count(), 0);
   const shown = (label: string) => page.getByLabel(label).count();
+  // It begins with what needs no method.
+  assert.equal(await shown('Message (JSON)'), 0);
+  await page.getByLabel('Mode').selectOption('BEHAVIOR');
   assert.deepEqual([await shown('Proto file'), await shown('Message (JSON)')], [0, 1]);
   await page.getByLabel('Service definition').selectOption('PROTO_FILE');
   await page.getByLabel('Proto file').waitFor();
