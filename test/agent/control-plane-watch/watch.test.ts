@@ -65,6 +65,8 @@ class Fleet implements Disposable {
   isUp = true;
   readonly cut = new Set<number>();
   readonly mute = new Set<number>();
+  /** Channels whose receiver refuses. */
+  readonly refusing = new Set<string>();
   /** Only the way to the control plane. */
   readonly lost = new Set<number>();
 
@@ -111,8 +113,9 @@ class Fleet implements Disposable {
       send: (message) => {
         if (this.mute.has(index) || this.cut.has(index)) throw new Error('no way there');
         assert.equal(message.kind, 'http');
-        const { body } = message as { body: string };
-        this.sent.push(Buffer.from(body, 'base64').toString());
+        const text = Buffer.from((message as { body: string }).body, 'base64').toString();
+        if ([...this.refusing].some((channel) => text.startsWith(channel))) throw new Error('503');
+        this.sent.push(text);
         return Promise.resolve();
       },
     });
@@ -189,6 +192,17 @@ test('where the first cannot send, the next one does, and each channel hears onc
   fleet.mute.delete(0);
   await fleet.pass(600_000);
   assert.deepEqual(fleet.sent, all(false));
+});
+
+test('a channel that did not hear of the outage does not hear of its end', async () => {
+  using fleet = new Fleet(2);
+  fleet.refusing.add('SLACK 2');
+  fleet.isUp = false;
+  await fleet.pass(300_000);
+  fleet.refusing.clear();
+  fleet.isUp = true;
+  await fleet.pass(600_000);
+  assert.deepEqual(fleet.sent, [bodyOf('WEBHOOK 1', false), bodyOf('WEBHOOK 1', true)]);
 });
 
 test('one that is cut off while the control plane is gone leaves it to the others', async () => {

@@ -169,6 +169,24 @@ test('flags of a pattern are read or refused, and a path stays a path', () => {
   }
 });
 
+test('a target is shown as a number beside a number, and as it was written otherwise', () => {
+  const targetFor = (actual: unknown, target: string) => {
+    const judging: Judging = {
+      hasResponseTimeLimits: false,
+      readSource: () => ({ actual, isList: false }),
+      ownVerdict: () => ({ failed: null, degraded: null, isInvertible: false }),
+    };
+    const assertion: Assertion = {
+      ...{ source: 'X', comparison: 'EQUALS', property: '', target, regex: null },
+    };
+    return evaluateAssertions([assertion], judging, nothing)[0]?.target;
+  };
+  assert.deepEqual(
+    [targetFor(503, '200'), targetFor('200', '200'), targetFor(503, 'none')],
+    [200, '200', 'none'],
+  );
+});
+
 test('what is no number is said to be none', () => {
   const { error } = onDns('TEXT_ANSWER', 'status', 'GREATER_THAN', '1') ?? {};
   assert.match(error ?? '', /found status, which is not a number$/);
