@@ -93,7 +93,7 @@ test('what is missing or makes no sense is refused, by field', async () => {
     [{ endsAt: window.startsAt }, ['endsAt']],
     [{ repeatEndsAt: '2026-11-20' }, ['repeatEndsAt']],
     [{ startsAt: 'tomorrow' }, ['startsAt']],
-    [{ endsAt: '9999-12-31T23:59:59-10:00' }, ['endsAt']],
+    [{ endsAt: '9999-12-31T23:59:59-10:00', repeatUnit: null }, ['endsAt']],
     [{ endsAt: '9999-12-31T23:00', timezone: 'Pacific/Honolulu' }, ['endsAt']],
     [{ timezone: 'Europe/Atlantis' }, ['timezone']],
     [{ timezone: '+02:00' }, ['timezone']],
