@@ -36,7 +36,6 @@ interface Viewer {
   snapshotPage: string;
   files: ReadonlyMap<string, ViewerFile>;
   pagePolicy: string;
-  workerPolicy: string;
 }
 
 const beside = (name: string): string => readFileSync(join(import.meta.dirname, name), 'utf8');
@@ -48,8 +47,8 @@ function hashesOf(page: string): string[] {
   );
 }
 
-/** Reads the viewer of the installed Playwright once: two megabytes, kept in memory. */
-function readViewer(publicUrl: string): Viewer {
+/** Reads the viewer of the installed Playwright. */
+function readViewer(): Viewer {
   const root = join(
     dirname(require.resolve('playwright-core/package.json')),
     'lib',
@@ -106,9 +105,10 @@ function readViewer(publicUrl: string): Viewer {
       "form-action 'none'",
       "frame-ancestors 'none'",
     ].join('; '),
-    workerPolicy: `default-src 'none'; connect-src 'self' ${publicUrl}/v1/artifacts/`,
   };
 }
+
+let installed: Viewer | undefined;
 
 const refusals = {
   foreign: {
@@ -181,7 +181,9 @@ self.addEventListener('activate', () => self.registration.unregister());
   if (viewerUrl === null) return router;
 
   const { hostname } = new URL(viewerUrl);
-  const viewer = readViewer(publicUrl);
+  // Two megabytes, read and kept once in a process.
+  const viewer = (installed ??= readViewer());
+  const workerPolicy = `default-src 'none'; connect-src 'self' ${publicUrl}/v1/artifacts/`;
   const isViewer = (request: Request): boolean =>
     (request.headers.host ?? '').toLowerCase().replace(/:\d{1,5}$/, '') === hostname;
 
@@ -226,7 +228,7 @@ self.addEventListener('activate', () => self.registration.unregister());
       .set('Cache-Control', file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
       .set(
         'Content-Security-Policy',
-        path === '/sw.bundle.js' ? viewer.workerPolicy : "default-src 'none'",
+        path === '/sw.bundle.js' ? workerPolicy : "default-src 'none'",
       )
       .end(file.body);
   };

@@ -1,31 +1,23 @@
-// Own process: it starts a browser.
 /** OAuth clients that get a key by the consent of a person, and those that try to get one otherwise. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   Client,
   type OAuthClientProvider,
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
-import type { Browser } from 'playwright-core';
 import { isRegistered, redirectProblem } from '../../control-plane/accounts/decide/redirects.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
-import { launchBrowser } from '../support/found-browser.ts';
+import { openBrowser } from '../support/shared-browser.ts';
 import { Browser as Person, insertMember, startPersonSession } from '../support/people.ts';
 import { assertPleasant } from '../support/pleasant-page.ts';
 import { httpServer } from '../support/servers.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { TestConsole } from '../support/test-console.ts';
 
-let browser: Browser;
-before(async () => {
-  browser = await launchBrowser();
-});
-after(async () => {
-  await browser.close();
-});
+const browser = await openBrowser();
 
 const back = 'https://program.example/back';
 const verifier = 'a-verifier-that-only-the-program-knows-0123456789';

@@ -1,22 +1,18 @@
-// Own process: it starts browsers.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { loadAxe } from '../../support/pleasant-page.ts';
 
 const inspect = `axe.run(document).then(({ violations }) =>
   violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`;
 
 let cp: TestControlPlane;
-let browser: Browser;
+const browser = await openBrowser();
 before(async () => {
   cp = await startTestControlPlane();
-  browser = await launchBrowser();
 });
 after(async () => {
-  await browser.close();
   await cp[Symbol.asyncDispose]();
 });
 

@@ -1,4 +1,3 @@
-// Own process: it starts browsers.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { request, type IncomingHttpHeaders } from 'node:http';
@@ -7,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import test from 'node:test';
 import { traceViewerUrl } from '../../../control-plane/app/trace-viewer.ts';
 import { declaration, openArtifactApi } from '../../support/artifact-api.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { httpServer } from '../../support/servers.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
@@ -18,7 +17,7 @@ test('one click opens a real trace and shows its actions and what the page looke
     response.end('<title>Shop</title><button onclick="this.textContent=\'Bought\'">Buy</button>');
   });
   await using api = await openArtifactApi();
-  await using browser = await launchBrowser();
+  const browser = await openBrowser();
 
   const recorded = await browser.newContext();
   await recorded.tracing.start({ screenshots: true, snapshots: true, sources: false });

@@ -1,29 +1,26 @@
-// Own process: it starts browsers.
 /** Scripts are edited with completion and with errors at their lines, byte for byte, under the policy of the page. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { FakeAgent, resultOf, resultOfJob } from '../../support/fake-agent.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { loadAxe } from '../../support/pleasant-page.ts';
 import { TestConsole } from '../../support/test-console.ts';
 
 let cp: TestControlPlane;
 let agent: FakeAgent;
-let browser: Browser;
+const browser = await openBrowser();
 let console: TestConsole;
 
 before(async () => {
   cp = await startTestControlPlane();
-  browser = await launchBrowser();
   console = new TestConsole(cp, browser);
   await cp.api('POST', '/v1/private-locations', { name: 'Office', slugName: 'office' });
   await cp.api('POST', '/v1/variables', { key: 'SHOP_URL', value: 'https://shop.example' });
   await cp.api('POST', '/v1/snippets', { name: 'login', script: 'module.exports = {};' });
 });
 after(async () => {
-  await browser.close();
   await cp[Symbol.asyncDispose]();
 });
 afterEach(() => {

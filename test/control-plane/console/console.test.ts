@@ -1,8 +1,7 @@
-// Own process: it starts browsers.
 /** The console as people use it: in a real browser, against a real control plane. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
 import { operationInWords } from '../../../control-plane/console/format.ts';
 import { eventually } from '../../../proof/system.ts';
@@ -10,23 +9,21 @@ import { consoleNow, openConsoleWorld, type ConsoleWorld } from '../../support/c
 import { passTime, startTestControlPlane } from '../../support/control-plane.ts';
 import { resultOf } from '../../support/fake-agent.ts';
 import { TestConsole, type Opening, type Visit } from '../../support/test-console.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { nothingSeen } from '../../support/plain.ts';
 import { fillKey } from '../../support/people.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { assertPleasant } from '../../support/pleasant-page.ts';
 
 let world: ConsoleWorld;
-let browser: Browser;
+const browser = await openBrowser();
 let console: TestConsole;
 
 before(async () => {
   world = await openConsoleWorld();
-  browser = await launchBrowser();
   console = new TestConsole(world.cp, browser);
 });
 after(async () => {
-  await browser.close();
   await world[Symbol.asyncDispose]();
 });
 afterEach(() => {

@@ -1,4 +1,3 @@
-// Own process: it starts a browser.
 /** Encrypted results in the console: the key is opened in the browser, and goes nowhere. */
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
@@ -13,17 +12,17 @@ import {
 } from '@monitor/shared/contract/check-result.ts';
 import { createKeyFile, type KeyFile } from '@monitor/shared/encryption/encryption.ts';
 import { pino } from 'pino';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { ResultEncryption } from '../../../agent/encryption/result-encryption.ts';
 import { consoleNow, openConsoleWorld, type ConsoleWorld } from '../../support/console-world.ts';
 import { resultOf } from '../../support/fake-agent.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { assertPleasant } from '../../support/pleasant-page.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { TestConsole } from '../../support/test-console.ts';
 
 let world: ConsoleWorld;
-let browser: Browser;
+const browser = await openBrowser();
 let console: TestConsole;
 const folder = temporaryFolder();
 const passphrase = 'correct horse';
@@ -34,7 +33,6 @@ let address = '';
 
 before(async () => {
   world = await openConsoleWorld();
-  browser = await launchBrowser();
   console = new TestConsole(world.cp, browser);
   keyFile = await createKeyFile(passphrase);
   writeFileSync(keyPath, JSON.stringify(keyFile));
@@ -47,7 +45,6 @@ before(async () => {
   ]);
 });
 after(async () => {
-  await browser.close();
   await world[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
 });

@@ -1,15 +1,14 @@
-// Own process: it starts browsers.
 /** What happened around a check, on the time axis of its charts. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { launchBrowser } from '../../support/found-browser.ts';
+import type { Page } from 'playwright-core';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { assertPleasant } from '../../support/pleasant-page.ts';
 import { hour, iso, minute, now, setUp } from '../../support/results.ts';
 import { TestConsole } from '../../support/test-console.ts';
 
 let bench: Awaited<ReturnType<typeof setUp>>;
-let browser: Browser;
+const browser = await openBrowser();
 let console: TestConsole;
 let incident: string;
 let shop: string;
@@ -24,7 +23,6 @@ async function send(method: string, path: string, body: unknown) {
 
 before(async () => {
   bench = await setUp({ requestsPerMinute: 0 });
-  browser = await launchBrowser();
   console = new TestConsole(bench.cp, browser);
   const service = await send('POST', 'status-pages/services', { name: 'Shop' });
   const triggerIncident = {
@@ -54,7 +52,6 @@ before(async () => {
   for (const name of ['Shop', 'Web shop']) await send('PUT', `checks/${shop}`, { name });
 });
 after(async () => {
-  await browser.close();
   await bench[Symbol.asyncDispose]();
 });
 afterEach(() => {

@@ -1,4 +1,3 @@
-// Own process: it starts browsers.
 /**
  * Whatever is pressed in the console and then left by Cancel, Escape or Back has written nothing. Views and
  * buttons are found by walking: a new one is pressed without being named here, unless its word is an act.
@@ -6,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
-import type { Browser, Page, Request } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { routeGroups } from '@monitor/shared/contract/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { type ConsoleWorld, openConsoleWorld } from '../../support/console-world.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { TestConsole } from '../../support/test-console.ts';
 
 /** Buttons that are the act itself, by their word. They are not pressed. */
@@ -29,14 +28,12 @@ const acts: readonly (readonly [RegExp, string])[] = [
 ];
 
 let world: ConsoleWorld;
-let browser: Browser;
+const browser = await openBrowser();
 
 before(async () => {
   world = await openConsoleWorld();
-  browser = await launchBrowser();
 });
 after(async () => {
-  await browser.close();
   await world[Symbol.asyncDispose]();
 });
 

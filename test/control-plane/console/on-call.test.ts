@@ -1,11 +1,10 @@
-// Own process: it starts browsers.
 /** The on-call calendar: overrides by dragging, by keyboard and by the dialog, beside a colleague who does the same. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { consoleNow } from '../../support/console-world.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { insertMember } from '../../support/people.ts';
 import { assertPleasant } from '../../support/pleasant-page.ts';
 import { eventually } from '../../support/system.ts';
@@ -13,13 +12,12 @@ import { TestClock } from '../../support/test-clock.ts';
 import { TestConsole } from '../../support/test-console.ts';
 
 let cp: TestControlPlane;
-let browser: Browser;
+const browser = await openBrowser();
 let console: TestConsole;
 const [ann, bob] = ['ann@shop.example', 'bob@shop.example'] as const;
 
 before(async () => {
   cp = await startTestControlPlane({ requestsPerMinute: 0, clock: new TestClock(consoleNow) });
-  browser = await launchBrowser();
   console = new TestConsole(cp, browser);
   for (const email of [ann, bob]) {
     await insertMember(cp.controlPlane.services, {
@@ -28,7 +26,6 @@ before(async () => {
   }
 });
 after(async () => {
-  await browser.close();
   await cp[Symbol.asyncDispose]();
 });
 afterEach(() => {

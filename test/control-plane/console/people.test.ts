@@ -1,11 +1,10 @@
-// Own process: it starts browsers.
 /** The console of a team: the first person, an invitation, roles, a profile. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { test } from 'node:test';
+import type { BrowserContext, Page } from 'playwright-core';
 import { makeSetupLink } from '../../../control-plane/people/set-up.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { assertPleasant } from '../../support/pleasant-page.ts';
 import {
   codeAt,
@@ -17,13 +16,7 @@ import {
 
 const password = 'a sentence that nobody guesses';
 
-let browser: Browser;
-before(async () => {
-  browser = await launchBrowser();
-});
-after(async () => {
-  await browser.close();
-});
+const browser = await openBrowser();
 
 class Visit implements AsyncDisposable {
   readonly page: Page;

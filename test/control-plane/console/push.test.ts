@@ -1,4 +1,3 @@
-// Own process: it starts a browser.
 /** Notifications of a device: turned on in the profile, shown by the worker, acknowledged from them. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -6,7 +5,7 @@ import test from 'node:test';
 import { sha256Hex } from '../../../control-plane/core/keys.ts';
 import { AlertLinks } from '../../../control-plane/notifications/alert-links.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { insertMember, startPersonSession } from '../../support/people.ts';
 import { assertPleasant } from '../../support/pleasant-page.ts';
 import { eventually } from '../../support/system.ts';
@@ -77,7 +76,7 @@ test('a device is turned on, shows an alert and its recovery, acknowledges, and 
   const ada = await insertMember(services, of);
   const { cookie } = await startPersonSession(services, cp.accountId, ada.id);
   const [name = '', value = ''] = cookie.split('=');
-  const browser = await launchBrowser();
+  const browser = await openBrowser();
   const context = await browser.newContext();
   await context.addCookies([{ name, value, url: cp.url, httpOnly: true }]);
   const page = await context.newPage();
@@ -210,5 +209,4 @@ test('a device is turned on, shows an alert and its recovery, acknowledges, and 
   );
   await page.reload();
   await section.getByRole('alert').getByText('The database is away.').waitFor();
-  await browser.close();
 });

@@ -1,9 +1,8 @@
-// Own process: it starts browsers.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import test from 'node:test';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { comparison, handIn, location } from '../../support/image-results.ts';
 import { minute, now, setUp } from '../../support/results.ts';
 import { TestConsole } from '../../support/test-console.ts';
@@ -13,7 +12,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 test('the images of a result are shown side by side, swiped and as heat, and are approved and withdrawn', async () => {
   await using bench = await setUp({ requestsPerMinute: 0 });
   const { cp } = bench;
-  await using browser = await launchBrowser();
+  const browser = await openBrowser();
   const painter = await browser.newPage({ viewport: { width: 400, height: 200 } });
   const paint = async (colour: string) => {
     await painter.setContent(`<body style="background:${colour};font:30px sans-serif">Basket`);

@@ -1,8 +1,7 @@
-// Own process: it starts browsers.
 /** A control plane that stops while somebody looks at the console: a real process, a real browser. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { fillKey } from '../../support/people.ts';
 import { Operator } from '../../support/control-plane-command.ts';
 import { temporaryFolder } from '../../support/system.ts';
@@ -12,7 +11,7 @@ test('a stopped control plane is noticed and shown, and the page continues when 
   const operator = new Operator(folder.path);
   await using program = await operator.serve();
   const { rawKey } = await operator.json<{ rawKey: string }>('keys', 'create', '--name', 'console');
-  await using browser = await launchBrowser();
+  const browser = await openBrowser();
   const page = await browser.newPage();
   await page.goto(`${program.url}/console/`);
   await fillKey(page, rawKey);

@@ -1,10 +1,9 @@
-// Own process: it starts a browser.
 /** Test sessions in the console: found, read, cancelled by keyboard, and pleasant in every width. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { FakeAgent, resultOfJob } from '../../support/fake-agent.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { assertPleasant } from '../../support/pleasant-page.ts';
 import { TestConsole } from '../../support/test-console.ts';
 
@@ -28,7 +27,7 @@ async function start(cp: TestControlPlane, name: string, branchName: string): Pr
 
 test('test sessions are found, read with their results, and cancelled by keyboard', async () => {
   await using cp = await startTestControlPlane();
-  await using browser = await launchBrowser();
+  const browser = await openBrowser();
   const console = new TestConsole(cp, browser);
   const agent = new FakeAgent(cp, await cp.locationKey(location));
   await agent.checkIn();

@@ -1,10 +1,9 @@
-// Own process: it starts browsers.
 /** Signing in with a real OpenID provider, in a real browser. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { test } from 'node:test';
+import type { BrowserContext, Page } from 'playwright-core';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import {
   clientId,
   clientSecret,
@@ -14,13 +13,7 @@ import {
 } from '../../support/openid-provider.ts';
 import { insertMember, refusalAfter, startPersonSession } from '../../support/people.ts';
 
-let browser: Browser;
-before(async () => {
-  browser = await launchBrowser();
-});
-after(async () => {
-  await browser.close();
-});
+const browser = await openBrowser();
 
 async function start(provider: OpenIdProvider, settings: Record<string, string> = {}) {
   const cp = await startTestControlPlane({

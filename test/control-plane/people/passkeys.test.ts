@@ -1,7 +1,6 @@
-// Own process: it starts browsers.
 /** Passkeys in a real browser with a virtual authenticator, and attacks on them. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import type { Browser as RealBrowser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { addPasskey, type Registration } from '../../../control-plane/people/passkeys.ts';
 import { relyingParty } from '../../../control-plane/people/decide/relying-party.ts';
@@ -10,7 +9,7 @@ import {
   startTestControlPlane,
   type TestControlPlane,
 } from '../../support/control-plane.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { goodPassword, insertMember, Browser, startPersonSession } from '../../support/people.ts';
 import { assertPleasant } from '../../support/pleasant-page.ts';
 import { freePort } from '../../../proof/program.ts';
@@ -20,10 +19,7 @@ const ben = 'ben@shop.example';
 
 let browser: RealBrowser;
 before(async () => {
-  browser = await launchBrowser();
-});
-after(async () => {
-  await browser.close();
+  browser = await openBrowser();
 });
 
 interface Site extends AsyncDisposable {

@@ -1,11 +1,10 @@
-// Own process: it starts browsers.
 /** Status pages in a real browser: what could be executed is not, and everybody can read them. */
 import assert from 'node:assert/strict';
-import test, { after, before } from 'node:test';
+import test from 'node:test';
 import axe from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { language, themeColorNames } from '@monitor/shared/contract/status-page.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { day, hour, iso, minute, PageVisitor } from '../../support/page-visitor.ts';
 import { isLong, seededRandom } from '../../support/random.ts';
 
@@ -29,13 +28,7 @@ async function violations(page: Page, rules?: string[]): Promise<string[]> {
   );
 }
 
-let browser: Browser;
-before(async () => {
-  browser = await launchBrowser();
-});
-after(async () => {
-  await browser.close();
-});
+const browser = await openBrowser();
 
 /** A page with something of everything. */
 async function openBusyPage(look: object = {}) {
