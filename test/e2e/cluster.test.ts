@@ -19,7 +19,8 @@ const second = 1_000;
 const roundsOfLongTier = Number(process.env['TEST_CLUSTER_ROUNDS'] ?? 12);
 const diskMegabytes = 600;
 const locations = ['office', 'warehouse'];
-const checksOfLocation = isLong ? 200 : 12;
+const checksOfLocation = isLong ? 200 : 6;
+const agentsOfLocation = isLong ? 2 : 1;
 
 interface Heartbeat {
   id: string;
@@ -46,7 +47,7 @@ function askAllTheTime(cluster: Cluster, signal: AbortSignal) {
           wrong.push(`${path}: 503 without Retry-After`);
         }
       }
-      await pause(200);
+      await pause(isLong ? 200 : 1_000);
     }
   };
   return { wrong, answers: () => answers, done: ask() };
@@ -133,9 +134,10 @@ async function endure(
     server.query<Row>(text, 'monitor');
   const { system } = cluster;
   const keys = await Promise.all(locations.map((name) => system.makeLocation(name)));
-  const agents = [0, 1, 2, 3].map((index) => {
+  const agents = Array.from({ length: locations.length * agentsOfLocation }, (_, index) => {
     const name = `agent-${index}`;
-    const program = system.startAgent(name, keys[index % 2] ?? '', clockOf(name)?.settings);
+    const key = keys[index % locations.length] ?? '';
+    const program = system.startAgent(name, key, clockOf(name)?.settings);
     return { name, program };
   });
   const served = `select count(*) as count from agents where gone_at is null`;

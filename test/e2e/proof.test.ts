@@ -22,7 +22,7 @@ const cases = [
     ? ['fencing', 'connection', 'proxy', 'receiver', 'rolling-update', 'full-disk', 'starvation']
     : []),
 ];
-const rounds = isLong ? 50 : 4;
+const rounds = isLong ? 50 : 2;
 
 test(`${rounds} kills, stops, cuts and damages of each kind lose, double and misjudge nothing, and the report says so`, async (t) => {
   using folder = temporaryFolder();
