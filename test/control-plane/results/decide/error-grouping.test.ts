@@ -6,6 +6,7 @@ import {
   errorHash,
 } from '../../../../control-plane/results/decide/error-grouping.ts';
 import { sha256Hex } from '../../../../control-plane/core/keys.ts';
+import { anyCharacter } from '../../../support/any-character.ts';
 import { workMs } from '../../../support/time-spent.ts';
 import { tries } from '../../../support/random.ts';
 
@@ -60,7 +61,7 @@ test('what tells errors apart stays', () => {
 });
 
 const fragment = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ unit: anyCharacter, maxLength: 12 }),
   fc.constantFrom(...cleanings.map(([raw]) => raw)),
   fc.constantFrom(
     '"',
