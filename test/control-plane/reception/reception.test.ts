@@ -1,4 +1,5 @@
-// Own process: it sends thousands of requests.
+// PostgreSQL in the long tier: hours pass second by second, and in each of them timers ask a server a dozen times;
+// results/release-runs.test.ts, agents.test.ts and alerting/alert-on.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
