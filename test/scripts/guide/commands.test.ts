@@ -40,12 +40,20 @@ const missing = ['bash', 'curl', 'jq'].filter(
 );
 
 let website: TestServer;
+/** What a control plane has with one key: each page begins with a copy. */
+const prepared = temporaryFolder();
+let key = '';
 before(async () => {
+  const create = ['keys', 'create', '--name', 'guide'];
+  ({ rawKey: key } = await new Operator(prepared.path).json<{ rawKey: string }>(...create));
   website = await httpServer((_request, response) => {
     response.setHeader('content-type', 'text/html').end('<h1>Shop</h1>ok');
   });
 });
-after(() => website[Symbol.asyncDispose]());
+after(() => {
+  prepared[Symbol.dispose]();
+  return website[Symbol.asyncDispose]();
+});
 
 /** A file that a page speaks of, from a block of TypeScript that begins with its name. */
 function writeFiles(folder: string, blocks: readonly Block[]): void {
@@ -124,15 +132,7 @@ async function runPage(page: string, blocks: readonly Block[], signal: AbortSign
   };
   const operator = new Operator(folder.path, settings);
   await using stack = new AsyncDisposableStack();
-  let key = '';
-  if (!startsItself(blocks)) {
-    ({ rawKey: key } = await operator.json<{ rawKey: string }>(
-      'keys',
-      'create',
-      '--name',
-      'guide',
-    ));
-  }
+  if (!startsItself(blocks)) cpSync(prepared.path, folder.path, { recursive: true });
   if (needsServe(blocks)) {
     const serve = new Program([controlPlaneProgram, 'serve'], {
       ...settings,
@@ -158,8 +158,7 @@ async function runPage(page: string, blocks: readonly Block[], signal: AbortSign
       DATABASE_FILE: operator.database,
       REQUESTS_PER_MINUTE: '0',
       URL: url,
-      KEY: key,
-      CONTROL_PLANE_API_KEY: key,
+      ...(startsItself(blocks) ? {} : { KEY: key, CONTROL_PLANE_API_KEY: key }),
       CONTROL_PLANE_URL: url,
       AGENT_HEALTH_PORT: '0',
       AGENT_DATA_DIR: join(folder.path, 'agent'),
