@@ -5,7 +5,13 @@ const atFirst = [
 ];
 
 /** Seeds that found something, each with what: a fault that was mended, or what the oracle said though all was well. */
-export const found: readonly { seed: number; cases: readonly string[]; cause: string }[] = [
+export const found: readonly {
+  seed: number;
+  cases: readonly string[];
+  cause: string;
+  /** No program was wrong. */
+  isOfOracle?: true;
+}[] = [
   {
     ...{ seed: 5, cases: atFirst },
     cause: 'an attempt that was made again and passed leaves the stored failure FINAL',
@@ -16,6 +22,7 @@ export const found: readonly { seed: number; cases: readonly string[]; cause: st
   },
   {
     ...{ seed: 52, cases: atFirst },
+    isOfOracle: true,
     cause:
       'a slot is called missed without a cause: an agent that is cut off learns of no new checks',
   },
@@ -25,6 +32,7 @@ export const found: readonly { seed: number; cases: readonly string[]; cause: st
   },
   {
     ...{ seed: 9, cases: ['clock'] },
+    isOfOracle: true,
     cause: 'a result is said to lie ahead: who hears of no step of the clock stays where it was',
   },
   {
@@ -33,10 +41,12 @@ export const found: readonly { seed: number; cases: readonly string[]; cause: st
   },
   {
     ...{ seed: 54, cases: ['drain'] },
+    isOfOracle: true,
     cause: 'a visit is called cut: people have switched its check off',
   },
   {
     ...{ seed: 3080, cases: ['clock', 'drain'] },
+    isOfOracle: true,
     cause: 'a result is called wrong: of two agents with one run, either counts',
   },
   {
@@ -54,6 +64,7 @@ export const found: readonly { seed: number; cases: readonly string[]; cause: st
   },
   {
     ...{ seed: 30147, cases: ['clock'] },
+    isOfOracle: true,
     cause:
       'a result is called missing: an attempt that was made again at another location has another id',
   },

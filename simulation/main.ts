@@ -20,8 +20,8 @@ const { values } = readOptions({
     from: { type: 'string', default: '1' },
     /** These seeds in place of so many from one on: as 5,39,52. */
     only: { type: 'string' },
-    /** The seeds that found something as well. */
-    found: { type: 'boolean', default: false },
+    /** The seeds that found something as well: `all`, or `faults` of programs. */
+    found: { type: 'string' },
     minutes: { type: 'string', default: '10' },
     case: { type: 'string' },
     /** Agents, checks, and how often these run, as 2x20@10; small and by the seed without it. */
@@ -176,14 +176,21 @@ async function replay(): Promise<void> {
 const from = wholeNumber('from', 0);
 const seeds =
   values.only?.split(',').map(Number) ??
-  Array.from({ length: wholeNumber('seeds', 1) }, (_, index) => from + index);
+  Array.from(
+    { length: wholeNumber('seeds', values.found === undefined ? 1 : 0) },
+    (_, index) => from + index,
+  );
 if (!seeds.every(Number.isInteger)) refuse(`--only must be as 5,39,52: ${values.only}`);
 
 async function simulate(): Promise<void> {
   const outcomes: Outcome[] = [];
   const stories = [
     ...seeds.map((seed) => storyOf(seed)),
-    ...(values.found ? seedsThatFound.map((each) => ({ ...each, events: null })) : []),
+    ...seedsThatFound
+      .filter(({ isOfOracle }) =>
+        values.found === 'faults' ? isOfOracle !== true : values.found !== undefined,
+      )
+      .map(({ seed, cases: only }) => ({ seed, cases: only, events: null })),
   ];
   await playAll(stories, undefined, (outcome) => {
     outcomes.push(outcome);
