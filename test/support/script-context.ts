@@ -47,8 +47,8 @@ export interface ScriptWorld extends AsyncDisposable {
   readonly workFolder: string;
   readonly scripting: Scripting;
   readonly retired: string[];
-  /** Resolves after the next run, when its child is kept or gone. */
-  afterRun(): Promise<unknown>;
+  /** Resolves after the next run, when its child is gone, or kept: true. */
+  afterRun(): Promise<boolean>;
   context(given?: Partial<RunnerContext>): ScriptContext;
 }
 
@@ -97,7 +97,7 @@ export async function openScriptWorld(
   const ends = new EventEmitter();
   const sessions = createScriptSessions({
     ...{ host, clock: systemClock, spare: isWarm ? 1 : 0 },
-    onAfterRun: () => ends.emit('run'),
+    onAfterRun: (isKept) => ends.emit('run', isKept),
     maxKept: isWarm ? (options.maxKept ?? 2) : 0,
     ...(options.maxRunsKept === undefined ? {} : { maxRuns: options.maxRunsKept }),
   });
@@ -115,7 +115,7 @@ export async function openScriptWorld(
   };
   return {
     ...{ folder, workFolder, scripting, retired },
-    afterRun: () => once(ends, 'run'),
+    afterRun: () => once(ends, 'run').then(([isKept]) => isKept === true),
     context: (given = {}) => scriptContext(scripting, folder, given),
     async [Symbol.asyncDispose]() {
       await sessions[Symbol.asyncDispose]();

@@ -81,6 +81,8 @@ interface Seen {
   state: string | undefined;
   /** When its process was started. */
   process: string | undefined;
+  /** Its process waits for the next run. */
+  isKept: boolean;
 }
 
 describe('a run after a run that passed', () => {
@@ -97,15 +99,25 @@ describe('a run after a run that passed', () => {
       definitionOfScript(text, { dependencies: [count] }),
       context,
     );
-    await isAfter;
+    const isKept = await isAfter;
     const { jobLog } = details?.multiStepCheckResult as MultiStepCheckResult;
     const lineOf = (name: string): string | undefined =>
       jobLog.map(({ msg }) => msg.trim()).find((msg) => msg.startsWith(`${name} `));
-    return { failure: failure?.message ?? null, state: lineOf('seen'), process: lineOf('process') };
+    return {
+      ...{ failure: failure?.message ?? null, isKept },
+      ...{ state: lineOf('seen'), process: lineOf('process') },
+    };
   }
 
-  test('has the same process, in which nothing of the run before is left', async () => {
-    const text = script(`${look}\n${leave}`, `globalThis.counter = globalThis.counter ?? 0;`);
+  test('has the same process, in which nothing of the run before is left, not even a connection', async () => {
+    let connections = 0;
+    const web = createServer((_request, response) => response.end('ok'));
+    web.on('connection', () => (connections += 1));
+    await using server = await listening(web);
+    const text = script(
+      `await request.get('${server.url}/');\n${look}\n${leave}`,
+      `globalThis.counter = globalThis.counter ?? 0;`,
+    );
     const cold = await run(text);
     assert.equal(cold.failure, null);
     assert.ok(cold.state?.includes('"polluted":null'), cold.state);
@@ -115,6 +127,7 @@ describe('a run after a run that passed', () => {
       assert.equal(warm.process, cold.process, `the ${round} run had the process of the first`);
       assert.equal(warm.state?.replaceAll('  ', ''), cold.state);
     }
+    assert.equal(connections, 3);
   });
 
   test('loads the files of the check anew, also where the tests are listed', async () => {
@@ -132,33 +145,32 @@ describe('a run after a run that passed', () => {
     assert.equal(second.state, first.state);
   });
 
-  test('makes its connections anew', async () => {
-    let connections = 0;
-    const web = createServer((_request, response) => response.end('ok'));
-    web.on('connection', () => (connections += 1));
-    await using server = await listening(web);
-    const text = script(`${look}\nawait request.get('${server.url}/');`);
-    const first = await run(text);
-    const second = await run(text);
-    assert.equal(second.process, first.process);
-    assert.equal(connections, 2);
-  });
-
   test('has a process of its own when the check, its values or its account are others', async () => {
-    const text = script(look);
+    const keys: unknown[] = [];
+    const take = ({ key }: { key: string | null }) => {
+      keys.push(key);
+      return Promise.reject(new Error('it is the key that counts'));
+    };
     const { run: facts } = world.context();
-    const first = await run(text);
-    const others = [
-      await run(`${text}\n// another revision`),
-      await run(text, { environment: [{ key: 'TOKEN', value: 'one', secret: true }] }),
-      await run(text, { environment: [{ key: 'TOKEN', value: 'two', secret: true }] }),
-      await run(text, { run: { ...facts, accountId: 'another' } }),
-      await run(text, { run: { ...facts, checkId: 'another' } }),
-      await run(text, { snippets: [{ name: 'one', source: '' }] }),
-    ];
-    const processes = [first, ...others].map((seen) => seen.process);
-    assert.equal(new Set(processes).size, processes.length, processes.join());
-    assert.ok(!processes.includes(undefined));
+    const keyed = (text: string, given: Partial<RunnerContext> = {}) => {
+      const scripting = () => ({
+        ...world.scripting,
+        sessions: { take, [Symbol.asyncDispose]: () => Promise.resolve() },
+      });
+      const context = world.context({ ...given, scripting });
+      return assert.rejects(runMultiStep(definitionOfScript(text), context), /the key that/);
+    };
+    const text = script(look);
+    await keyed(text);
+    await keyed(text);
+    assert.equal(keys.pop(), keys[0], 'the same has the same process');
+    await keyed(`${text}\n// another revision`);
+    await keyed(text, { environment: [{ key: 'TOKEN', value: 'one', secret: true }] });
+    await keyed(text, { environment: [{ key: 'TOKEN', value: 'two', secret: true }] });
+    await keyed(text, { run: { ...facts, accountId: 'another' } });
+    await keyed(text, { run: { ...facts, checkId: 'another' } });
+    await keyed(text, { snippets: [{ name: 'one', source: '' }] });
+    assert.equal(new Set(keys).size, 7, keys.join());
   });
 
   for (const [what, code] of Object.entries({
@@ -170,12 +182,10 @@ describe('a run after a run that passed', () => {
     'has imported a module of the newer system': `await import('data:text/javascript,globalThis.x = 1');`,
     'has frozen something global': `Object.freeze(Array.prototype);`,
   })) {
-    test(`has a new process when that one ${what}`, async () => {
+    test(`ends its process when it ${what}`, async () => {
       const text = script(`${look}\n${code}`);
-      const [first, second] = [await run(text), await run(text)];
-      assert.notEqual(second.process, first.process);
-      assert.equal(second.state, first.state);
-      assert.equal(second.failure, first.failure);
+      const { failure, isKept } = await run(text);
+      assert.deepEqual([failure === null, isKept], [what !== 'has failed', false]);
     });
   }
 });
