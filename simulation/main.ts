@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { readOptions, refuse } from '../scripts/options.ts';
 import { breaks, casesOf } from './breaks.ts';
 import { cases, situations, type Event } from './events.ts';
-import { found as seedsThatFound } from './found.ts';
+import { found as seedsThatFound, ofOracle } from './found.ts';
 import type { Order, Outcome, Story } from './order.ts';
 
 const { values } = readOptions({
@@ -176,21 +176,16 @@ async function replay(): Promise<void> {
 const from = wholeNumber('from', 0);
 const seeds =
   values.only?.split(',').map(Number) ??
-  Array.from(
-    { length: wholeNumber('seeds', values.found === undefined ? 1 : 0) },
-    (_, index) => from + index,
-  );
+  Array.from({ length: wholeNumber('seeds', values.found ? 0 : 1) }, (_, index) => from + index);
 if (!seeds.every(Number.isInteger)) refuse(`--only must be as 5,39,52: ${values.only}`);
 
 async function simulate(): Promise<void> {
   const outcomes: Outcome[] = [];
   const stories = [
     ...seeds.map((seed) => storyOf(seed)),
-    ...seedsThatFound
-      .filter(({ isOfOracle }) =>
-        values.found === 'faults' ? isOfOracle !== true : values.found !== undefined,
-      )
-      .map(({ seed, cases: only }) => ({ seed, cases: only, events: null })),
+    ...(values.found === undefined ? [] : seedsThatFound)
+      .filter(({ seed }) => values.found === 'all' || !ofOracle.includes(seed))
+      .map((each) => ({ ...each, events: null })),
   ];
   await playAll(stories, undefined, (outcome) => {
     outcomes.push(outcome);
