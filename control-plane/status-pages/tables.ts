@@ -102,6 +102,11 @@ declare module '../db/tables.ts' {
       created_at: number;
       updated_at: number;
     };
+    /** Those that a subscriber ended; the id is a keyed hash of the address. */
+    ended_subscriptions: {
+      subscription_id: string;
+      status_page_id: string;
+    };
     dashboards: {
       id: Generated<number>;
       /** Id in the public URL. */

@@ -324,7 +324,7 @@ export const statusPageRoutes = defineRoutes(tag, {
       operationId: 'createStatusPageSubscriptions',
       tag: subscriptionTag,
       description:
-        'Each address gets a mail that asks for confirmation, and no other mails before that. With `autoVerify` no confirmation is needed.',
+        'Each address gets a mail that asks for confirmation, and no other mails before that. With `autoVerify` no confirmation is needed, and an address that has unsubscribed by itself is skipped.',
       params: byPage,
       body: z.object({
         subscriptions: z

@@ -32,6 +32,7 @@ const leftThere = [
   'Addresses that trigger checks and groups: make new ones here, they are credentials',
   'Incidents of dashboards: no operation lists them',
   'Occurrences of maintenance windows that people changed, and their updates',
+  'Results, their files and analytics: availability here begins with the first run',
   'Alerts, notifications, error groups, root causes, test sessions: they stay where they are',
 ];
 

@@ -1,6 +1,8 @@
 /** Subscriptions by visitors and by owners of a page. */
 import { emailAddress } from '@monitor/shared/contract/status-page.ts';
+import { eachOf } from '../../db/expressions.ts';
 import { lockKeys, lockRows } from '../../db/lock.ts';
+import { deleteOwnRows } from '../../db/own-rows.ts';
 import type { Db, RowOf } from '../../db/tables.ts';
 import {
   addressCountMs,
@@ -158,8 +160,8 @@ function insertSubscriptions(
 }
 
 /**
- * Subscribes addresses for the owner of a page; with `autoVerify` without confirmation. Gives the
- * number of new subscriptions. Call `services.outbox.wake()` after the commit.
+ * Subscribes addresses for the owner of a page; with `autoVerify` without confirmation, but for those who have
+ * unsubscribed by themselves. Gives the number of new subscriptions. Call `services.outbox.wake()` after the commit.
  */
 export async function subscribeAll(
   services: Services,
@@ -180,12 +182,23 @@ export async function subscribeAll(
     status: autoVerify ? 'VERIFIED' : 'PENDING',
     now: services.clock.now(),
   });
-  if (!autoVerify) {
-    for (const subscription of created) {
-      await askToConfirm(services, db, keys, {
-        ...{ page, subscription, services: [], visitorHash: null },
-      });
-    }
+  if (autoVerify) {
+    // Looked up after the insert, which waited for whoever was about to leave.
+    const { numDeletedRows } = await deleteOwnRows(db, 'status_page_subscriptions', page.account_id)
+      .where('id', 'in', eachOf(created.map(({ id }) => id)))
+      .where('id', 'in', (ended) =>
+        ended
+          .selectFrom('ended_subscriptions')
+          .select('subscription_id')
+          .where('status_page_id', '=', page.id),
+      )
+      .executeTakeFirst();
+    return created.length - Number(numDeletedRows);
+  }
+  for (const subscription of created) {
+    await askToConfirm(services, db, keys, {
+      ...{ page, subscription, services: [], visitorHash: null },
+    });
   }
   return created.length;
 }

@@ -58,6 +58,10 @@ export async function verify(services: Services, token: string): Promise<Confirm
           })
           .where('id', '=', subscription.id)
           .execute();
+        await db
+          .deleteFrom('ended_subscriptions')
+          .where('subscription_id', '=', subscription.id)
+          .execute();
       }
     }
     const page = await ownRows(db, 'status_pages', accountId)

@@ -73,14 +73,22 @@ test('the life of a subscriber: asked, confirmed, notified, gone, and back again
   assert.deepEqual(await list(bench), []);
   await bench.openIncident();
   assert.deepEqual(await bench.told(), []);
+  await bench.subscribe([ann, 'bob@example.com']);
+  assert.deepEqual(await list(bench), [['bob@example.com', 'VERIFIED']], 'not against her will');
 
   bench.at(400 * day);
   await ask(bench);
   const [again] = await bench.takeMails();
   assert.ok(again !== undefined);
   assert.ok(await verify(bench.services, tokenIn(again, 'verify')));
+  const { body } = await bench.cp.api('GET', `/v1/status-pages/${bench.page.id}/subscriptions`);
+  const own = (body as { id: string; address: string }[]).find(({ address }) => address === ann);
+  const path = `/v1/status-pages/${bench.page.id}/subscriptions/${own?.id}`;
+  assert.equal((await bench.cp.api('DELETE', path)).status, 204);
+  await bench.subscribe([ann]);
+  assert.equal((await list(bench)).length, 2, 'what the owner ended, the owner may begin again');
   await unsubscribe(bench.services, leave);
-  assert.deepEqual(await list(bench), [], 'the link of the old mail still works');
+  assert.deepEqual(await list(bench), [['bob@example.com', 'VERIFIED']], 'an old link still works');
 });
 
 test('tokens that are wrong, old or replaced confirm nothing', async () => {
