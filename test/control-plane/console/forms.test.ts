@@ -1,8 +1,7 @@
-// Own process: it starts browsers.
 /** The forms of the console as people use them: nothing typed is lost, and every refusal is at its field. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
 import { forms } from '../../../control-plane/console/form-facts.ts';
 import { isAsked } from '../../../control-plane/console/forms/conditions.ts';
@@ -15,24 +14,22 @@ import {
 } from '../../../control-plane/console/forms/values.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { FakeAgent, resultOfJob } from '../../support/fake-agent.ts';
-import { launchBrowser } from '../../support/found-browser.ts';
+import { openBrowser } from '../../support/shared-browser.ts';
 import { loadAxe } from '../../support/pleasant-page.ts';
 import { fillKey, insertMember } from '../../support/people.ts';
 import { eventually } from '../../support/system.ts';
 import { TestConsole } from '../../support/test-console.ts';
 
 let cp: TestControlPlane;
-let browser: Browser;
+const browser = await openBrowser();
 let console: TestConsole;
 
 before(async () => {
   cp = await startTestControlPlane({ requestsPerMinute: 0 });
-  browser = await launchBrowser();
   console = new TestConsole(cp, browser);
   await cp.api('POST', '/v1/private-locations', { name: 'Office', slugName: 'office' });
 });
 after(async () => {
-  await browser.close();
   await cp[Symbol.asyncDispose]();
 });
 afterEach(() => {
