@@ -1,4 +1,3 @@
-// Own process: it sends thousands of requests.
 /**
  * Who may call what, for every operation there is: the expectation of each cell is read off the
  * contract, so an operation that is added is tested without a line here.

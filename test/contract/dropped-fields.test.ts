@@ -1,4 +1,3 @@
-// Own process: it sends hundreds of requests.
 /**
  * Nothing that a caller sends is dropped in silence, for every operation and kind of resource there is: a
  * field that nobody knows is put into every object of a body, and each has to be named.

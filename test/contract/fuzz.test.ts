@@ -1,4 +1,3 @@
-// Own process: it sends thousands of requests.
 /** A fixed share of `npm run fuzz`, so that CI plays the same requests every time; all with `TEST_LONG=1`. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
