@@ -2,6 +2,7 @@
  * Refuses references to objects that the account does not have. The objects stay until the
  * transaction ends.
  */
+import { isFields } from '@monitor/shared/fields.ts';
 import type { ClientCertificateChoice } from '@monitor/shared/contract/checks/check-type.ts';
 import { hasEscalationPolicy } from '../accounts/index.ts';
 import { invalidField } from '../errors/api-error.ts';
@@ -86,6 +87,12 @@ export async function usersOfPolicies(db: Db, accountId: string, ids: readonly s
     .where('is_trial', '!=', 1)
     .orderBy('name');
   return { groups: await groups.execute(), checks: await checks.execute() };
+}
+
+/** Settings as a change gives them. Clients that know no escalation policies leave the policy as it was. */
+export function withKeptPolicy<Settings>(given: Settings, before: unknown): Settings {
+  const kept = isFields(before) ? before['escalationPolicyId'] : undefined;
+  return kept === undefined ? given : { escalationPolicyId: kept, ...given };
 }
 
 /** Gives an escalation policy to all checks and groups that do not alert by the settings of the account. */

@@ -32,7 +32,7 @@ import {
 } from './alert-subscriptions.ts';
 import { copyBaselines } from './baselines.ts';
 import { publishCheck } from './check-consumer.ts';
-import { checkReferences, requireClientCertificate } from './check-references.ts';
+import { checkReferences, requireClientCertificate, withKeptPolicy } from './check-references.ts';
 import { lockChecks } from './lock-checks.ts';
 import { effectiveFields, groupOf } from './effective-check.ts';
 
@@ -213,6 +213,7 @@ export async function updateCheck(
     requireRevision(known, expected);
     const before = decryptedFields(services, known);
     const fields = { ...before, ...changes } as CheckFields & Partial<ScheduledFields>;
+    fields['alertSettings'] = withKeptPolicy(fields['alertSettings'], before['alertSettings']);
     if (runsOnAgents(definition.type)) {
       const isGiven = changes['frequencyOffset'] !== undefined;
       fields.frequencyOffset = settleOffset(fields, isGiven, random);

@@ -16,7 +16,7 @@ import {
 import { checksOfGroup } from './store.ts';
 import type { Services } from '../core/services.ts';
 import { checkChannels, initialSubscriptions, writeSubscriptions } from './alert-subscriptions.ts';
-import { checkReferences, noteHeld } from './check-references.ts';
+import { checkReferences, noteHeld, withKeptPolicy } from './check-references.ts';
 import { effectiveFields } from './effective-check.ts';
 import { lockChecks } from './lock-checks.ts';
 import type { AfterCommit } from '../db/after-commit.ts';
@@ -99,6 +99,8 @@ export async function updateGroup(
       secrets.decryptStored(value, accountId),
     );
     const fields: CheckGroupFields = { ...before, ...changes };
+    if (fields.alertSettings !== null)
+      fields.alertSettings = withKeptPolicy(fields.alertSettings, before.alertSettings);
     if (changes.environmentVariables !== undefined) {
       fields.environmentVariables = variablesToStore(
         changes.environmentVariables,

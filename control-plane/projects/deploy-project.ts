@@ -191,12 +191,18 @@ interface Known {
   before: Stored;
 }
 
+interface KeptFields {
+  /** Paths of what a payload does not say. */
+  kept: readonly string[][];
+  isComplete: boolean;
+  ofOperation: readonly string[];
+}
+
 interface Asked {
   known: LinkRow | undefined;
   before: Stored | undefined;
   body: Record<string, unknown>;
-  /** Paths of fields that stay as people set them. */
-  kept: readonly string[][];
+  kept: KeptFields;
 }
 
 type Unowned = Map<string, { id: string; before: Stored }>;
@@ -204,20 +210,30 @@ type Unowned = Map<string, { id: string; before: Stored }>;
 const valueAt = (value: unknown, path: readonly string[]): unknown =>
   path.reduce((found, step) => (isFields(found) ? found[step] : undefined), value);
 
-function keptOf(kind: Kind, payload: Fields, isComplete: boolean): string[][] {
-  const { keptUnlessGiven = [], ofOperation = [] } = kind;
-  const paths = (isComplete ? ofOperation : keptUnlessGiven).map((path) => path.split('.'));
+/** Paths of fields that a payload does not have and that stay as people set them. */
+function keptOf({ keptUnlessGiven = [] }: Kind, payload: Fields): string[][] {
+  const paths = keptUnlessGiven.map((path) => path.split('.'));
   return paths.filter((path) => valueAt(payload, path) === undefined);
 }
 
-/** The fields of a body to change, with what stays inside of them as it was. */
-function withKept(body: Fields, before: Fields, kept: readonly string[][]): Fields {
+/** The fields of a body to change. Of what is kept, a complete project resets all but what is of operation. */
+function withKept(
+  body: Fields,
+  before: Fields,
+  { kept, isComplete, ofOperation }: KeptFields,
+): Fields {
   let changes = body;
   for (const path of kept) {
-    const [name = '', ...deeper] = path;
+    const [name = '', inner] = path;
     const value = valueAt(before, path);
-    if (deeper.length === 0) changes = without(changes, [name]);
-    else if (value !== undefined) changes = mapAt(changes, path, '', () => value) as Fields;
+    if (inner === undefined) {
+      if (!isComplete || ofOperation.includes(name)) changes = without(changes, [name]);
+    } else if (value !== undefined) {
+      changes = mapAt(changes, [name], '', (group) =>
+        // A change leaves what it does not name as it was.
+        isFields(group) ? { ...group, [inner]: isComplete ? null : value } : group,
+      ) as Fields;
+    }
   }
   return changes;
 }
@@ -341,7 +357,11 @@ class Deployment {
             : null;
         const known = adopted?.known ?? links[at];
         const before = adopted?.before ?? stored.get(known?.physical_id ?? '');
-        const kept = keptOf(kind, payload ?? {}, this.#options.complete === true);
+        const kept = {
+          kept: keptOf(kind, payload ?? {}),
+          isComplete: this.#options.complete === true,
+          ofOperation: kind.ofOperation ?? [],
+        };
         const physicalId = await this.#saveOne(kind, logicalId, { known, before, body, kept });
         const { slugName } = body;
         references.set(type, logicalId, {

@@ -52,7 +52,8 @@ export const alertSettings = z
         description: 'Kept as it was sent: `sslExpiry` of alert channels decides',
       }),
     escalationPolicyId: z.uuid().nullable().exactOptional().meta({
-      description: 'Who is notified step by step until the alert is acknowledged; null for nobody',
+      description:
+        'Who is notified step by step until the alert is acknowledged; null for nobody. A change of a check or group that does not say it leaves it as it was',
     }),
   })
   .meta({ id: 'AlertSettings' });

@@ -120,10 +120,7 @@ function heartbeatAsGiven(stored: unknown, given: unknown): unknown {
   return (given as Fields)['pingToken'] === undefined ? rest : { ...rest, pingToken };
 }
 
-const keptOfBoth = [
-  ...['setupSnippetId', 'tearDownSnippetId'],
-  ...['alertSettings.escalationPolicyId', 'alertSettings.sslCertificates'],
-];
+const keptOfBoth = [...['setupSnippetId', 'tearDownSnippetId', 'alertSettings.escalationPolicyId']];
 
 export const checks: Kind = {
   type: 'check',

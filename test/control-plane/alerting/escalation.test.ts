@@ -241,7 +241,8 @@ test('a policy in use is not deleted, and it is said by whom; without users it i
   assert.deepEqual(given.usedBy, { ...used, account: true, checks: [shop, till] });
   const { body: kept } = await it.cp.api('GET', `/v1/checks/${other}`);
   assert.equal(kept.alertSettings.reminders.amount, 3);
-  await it.cp.api('PUT', `/v1/checks/${other}`, own);
+  const withoutPolicy = { ...own.alertSettings, escalationPolicyId: null };
+  await it.cp.api('PUT', `/v1/checks/${other}`, { ...own, alertSettings: withoutPolicy });
   const remove = () => it.cp.api('DELETE', path);
   const { status, body } = await remove();
   assert.equal(status, 409);
@@ -251,7 +252,7 @@ test('a policy in use is not deleted, and it is said by whom; without users it i
   );
   assert.deepEqual([body.attributes.groupIds, body.attributes.checkIds], [[group.id], [check]]);
   const rest = async () => ((await remove()).body as { message: string }).message;
-  await it.cp.api('PUT', `/v1/checks/${check}`, { alertSettings: {} });
+  await it.cp.api('PUT', `/v1/checks/${check}`, { alertSettings: { escalationPolicyId: null } });
   assert.match(await rest(), /used by the alert settings of the account, group "all"; give/);
   const none = { name: 'all', alertSettings: null };
   await it.cp.api('PUT', `/v1/check-groups/${group.id}`, none);

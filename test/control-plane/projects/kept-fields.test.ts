@@ -111,9 +111,11 @@ test('what people set stays when an existing client deploys again, and a complet
     const path = pathOf(row).replace(/checks\/\w+\//, 'checks/');
     return (await cp.api('GET', path)).body as Fields;
   };
+  const [mail] = (await cp.api('GET', '/v1/alert-channels')).body as Fields[];
   const policy = await cp.api('POST', '/v1/escalation-policies', {
-    ...{ name: 'Night', steps: [{ alertChannelIds: [], delayMinutes: 0 }] },
+    ...{ name: 'Night', steps: [{ alertChannelIds: [mail?.['id']], delayMinutes: 0 }] },
   });
+  assert.equal(policy.status, 201, JSON.stringify(policy.body));
   for (const row of setByPeople) {
     const alertSettings = { escalationPolicyId: policy.body.id as unknown };
     const { name, url, cards } = await read(row);
@@ -158,4 +160,38 @@ test('what people set stays when an existing client deploys again, and a complet
   ]);
   const suite = await read(setByPeople[1] ?? assert.fail());
   assert.deepEqual([suite['shards'], suite['screenshotMasks']], [1, []]);
+  assert.equal((suite['alertSettings'] as Fields)['escalationPolicyId'], null);
+  assert.deepEqual(await deployed(cp, given, '?complete=true'), []);
+});
+
+test('settings without a policy leave it as it was, and null takes it away: of checks and groups', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const created = async (path: string, body: object) => {
+    const { status, body: entry } = await cp.api('POST', path, body);
+    assert.equal(status, 201, JSON.stringify(entry));
+    return entry as Fields;
+  };
+  const channel = await created('/v1/alert-channels', {
+    ...{ type: 'EMAIL', config: { address: 'ada@example.com' } },
+  });
+  const { id: escalationPolicyId } = await created('/v1/escalation-policies', {
+    ...{ name: 'Night', steps: [{ alertChannelIds: [channel['id']], delayMinutes: 0 }] },
+  });
+  const { id } = await created('/v1/checks/url', { name: 'Shop', ...checkTypes.URL.sample });
+  const group = await created('/v2/check-groups', { name: 'Shop' });
+  const id2 = String(group['id']);
+  for (const [write, read] of [
+    [`/v1/checks/url/${String(id)}`, `/v1/checks/${String(id)}`],
+    [`/v2/check-groups/${id2}`, `/v1/check-groups/${id2}`],
+  ] as const) {
+    const policyAfter = async (alertSettings: object) => {
+      const answer = await cp.api('PUT', write, { name: 'Shop', alertSettings });
+      assert.equal(answer.status, 200, `${write} ${JSON.stringify(answer.body)}`);
+      const { alertSettings: now } = (await cp.api('GET', read)).body as { alertSettings: Fields };
+      return now['escalationPolicyId'];
+    };
+    assert.equal(await policyAfter({ escalationPolicyId }), escalationPolicyId, write);
+    assert.equal(await policyAfter({ escalationType: 'TIME_BASED' }), escalationPolicyId, write);
+    assert.equal(await policyAfter({ escalationPolicyId: null }), null, write);
+  }
 });
