@@ -844,3 +844,28 @@ test('pings that a full disk refused are not missed: the time without room does 
   await sweepOnceRead(services);
   assert.equal(await hasFailed(), true);
 });
+
+test('a token belongs to one monitor: another one that asks for it is refused by its field', async () => {
+  await using cp = await startTestControlPlane();
+  const body = (name: string, pingToken: string) => ({
+    ...{
+      name,
+      heartbeat: { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours', pingToken },
+    },
+  });
+  const ask = (name: string, token: string) =>
+    cp.api('POST', '/v1/checks/heartbeat', body(name, token));
+  const first = await ask('backup', 'nightly-backup-7f3a');
+  const other = await ask('report', 'nightly-report-7f3a');
+  assert.deepEqual([first.status, other.status], [201, 201]);
+  const path = `/v1/checks/heartbeat/${other.body.id}`;
+  for (const refused of [
+    await ask('copy', 'nightly-backup-7f3a'),
+    await cp.api('PUT', path, body('report', 'nightly-backup-7f3a')),
+  ]) {
+    assert.equal(refused.status, 409);
+    assert.deepEqual(refused.body.attributes.keys, ['heartbeat.pingToken']);
+  }
+  // It keeps its own.
+  assert.equal((await cp.api('PUT', path, body('report', 'nightly-report-7f3a'))).status, 200);
+});
