@@ -66,8 +66,8 @@ test(`a suite of ${total} tests on ${shards} agents that are killed at random: e
   for (const agent of agents.values()) await agent.log('checked in');
 
   const untilKill = (): number => 1 + below(total / 2);
-  // Of the first run, which is made at once; later ones of the long tier are killed in as well.
-  let killsLeft = 1;
+  // The first run is made at once; the short tier has no other, and the long one kills in later ones.
+  let killsLeft = isLong ? 0 : 1;
   let testsUntilKill = untilKill();
   let restarting: Promise<unknown> = Promise.resolve();
   const killOne = async (): Promise<void> => {
@@ -122,8 +122,8 @@ test(`a suite of ${total} tests on ${shards} agents that are killed at random: e
     const line = `^shard ${shard} of ${shards}: (passed|failed), ${total / shards} tests$`;
     assert.match(log, new RegExp(line, 'm'));
   }
-  // On a slow machine it takes more of them than one.
-  assert.match(log, /runs on this agent/);
+  // On a slow machine it takes more of them than one; after a kill, others may have taken all.
+  if (isLong) assert.match(log, /runs on this agent/);
   const assets = await system.assetsOf<{ name: string; state: string }>(check.id, first.id);
   assert.ok(assets.length >= total, 'the files of all shards belong to it');
   for (const { name, state } of assets) assert.equal(state, 'STORED', name);
