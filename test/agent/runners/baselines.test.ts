@@ -15,7 +15,9 @@ import { isLong } from '../../support/random.ts';
 import { definitionOfScript, scriptWorld } from '../../support/script-context.ts';
 import { browserOfMachine, openSuiteWorld, suiteOf } from '../../support/suite-context.ts';
 
-const pages = isLong ? 7 : 1;
+const pages = isLong ? 30 : 1;
+/** A result holds 100 comparisons: seven pages have 98. */
+const pagesOfRun = 7;
 const locations = isLong ? ['eu-west-1', 'us-east-1'] : ['eu-west-1'];
 /** Of a masked clock, no image says when it was made. */
 const screenshotMasks = ['.clock'];
@@ -36,7 +38,7 @@ const suite = {
   };`,
   'pages.spec.js': `
     const { test, expect } = require('@playwright/test');
-    const { CLOCK: clock, REGION: region } = process.env;
+    const { CLOCK: clock, REGION: region, FROM: from } = process.env;
     const html = (page, change) => \`<!doctype html><meta name="viewport" content="width=device-width"><body style="margin:0;font:\${change === 'font' ? 'bold ' : ''}18px sans-serif;
       background:hsl(\${page * 37} 60% \${region === 'eu-west-1' ? 90 : 80}%)">
       <h1 style="color:\${change === 'colour' ? '#b00020' : '#000000'}">Page \${page}</h1>
@@ -44,7 +46,7 @@ const suite = {
       <div style="position:absolute;left:40px;top:280px;width:1px;height:1px;background:\${change === 'pixel' ? '#000' : 'transparent'}"></div>
       <p style="width:200px;height:24px;overflow:hidden">\${change === 'hour' ? clock : 'Noon'}</p>
       <p class="clock" style="width:200px;height:24px;overflow:hidden">\${clock}</p>\`;
-    for (let page = 0; page < ${pages}; page += 1) {
+    for (let page = Number(from); page < Math.min(${pages}, Number(from) + ${pagesOfRun}); page += 1) {
       test(\`page \${page}\`, async ({ page: tab }) => {
         for (const change of ${JSON.stringify(['same', 'deployed', ...changes])}) {
           await tab.setContent(html(page, clock === 'Noon' ? 'same' : change));
@@ -63,7 +65,7 @@ async function suiteWorld() {
   );
   const run = async (
     files: Record<string, string>,
-    { location = 'eu-west-1', clock = 'Noon', options = '' } = {},
+    { location = 'eu-west-1', clock = 'Noon', from = 0, options = '' } = {},
   ) => {
     // Files of the next run have the same names.
     world.kept.clear();
@@ -73,6 +75,7 @@ async function suiteWorld() {
       environment: [
         { key: 'REGION', value: location, secret: false },
         { key: 'CLOCK', value: clock, secret: false },
+        { key: 'FROM', value: String(from), secret: false },
       ],
       timeoutMs: 1_800_000,
       scripting: { browser: browserOfMachine, baselineImage: approved.image },
@@ -104,32 +107,36 @@ const changeOf = (path: string): string => basename(path).split('-')[0] ?? '';
 
 test(`of ${pages} pages on two devices each change is reported, and nothing that is the same or masked`, async () => {
   await using world = await suiteWorld();
-  for (const location of locations) {
-    const first = await world.run(suite, { location });
+  const starts = Array.from({ length: Math.ceil(pages / pagesOfRun) }, (_, at) => at * pagesOfRun);
+  for (const [location, from] of locations.flatMap((at) =>
+    starts.map((one) => [at, one] as const),
+  )) {
+    const count = Math.min(pages - from, pagesOfRun);
+    const first = await world.run(suite, { location, from });
     assert.equal(first.seen.failure, null, JSON.stringify(first.seen.failure));
-    const images = pages * 2 * (changes.length + 2);
+    const images = count * 2 * (changes.length + 2);
     assert.equal(first.comparisons.length, images, 'nobody approved them in another location');
     assert.ok(first.comparisons.every(({ outcome }) => outcome === 'MISSING'));
     assert.match(
       String(degradedOf(first.seen)),
-      new RegExp(`^no baseline yet of ${images} images: same-0-desktop`),
+      new RegExp(`^no baseline yet of ${images} images: same-${from}-desktop`),
     );
     await first.approve();
     // Text is an image of nothing, and is not what was approved.
     const isDeployed = ({ path }: { path: string }) => changeOf(path) === 'deployed';
     const [{ path: deployed } = assert.fail()] = first.comparisons.filter(isDeployed);
     const files = { ...suite, [deployed]: 'deployed' };
-    const later = await world.run(files, { location, clock: 'Midnight' });
+    const later = await world.run(files, { location, from, clock: 'Midnight' });
     assert.equal(later.seen.failure?.code, 'TESTS_FAILED');
     const { tests, jobLog } = later.seen.details?.playwrightCheckResult ?? assert.fail();
     assert.ok(jobLog.some(({ msg }) => msg.includes(`${deployed}: another image was deployed`)));
     const errors = tests.flatMap((one) => one.errors.map(({ message }) => message));
     const differing = errors.filter((message) => /pixels .*are different/.test(message));
-    assert.deepEqual([errors.length - differing.length, differing.length], [1, pages * 2 * 5]);
+    assert.deepEqual([errors.length - differing.length, differing.length], [1, count * 2 * 5]);
     const counts = Object.groupBy(later.comparisons, ({ path }) => changeOf(path));
     assert.deepEqual(
       Object.entries(counts).map(([change, all = []]) => [change, all.length]),
-      changes.map((change) => [change, pages * 2]),
+      changes.map((change) => [change, count * 2]),
     );
     for (const { outcome, expected, actual, diff } of later.comparisons) {
       assert.equal(outcome, 'DIFFERENT');
