@@ -65,6 +65,21 @@ export async function sweepOnceRead(services: Services): Promise<void> {
   await sweepHeartbeats(services);
 }
 
+/**
+ * A line of the log about a periodic operation that fails at each turn, which no answer shows: the code or a statement
+ * is wrong. A database that is away or slow is none.
+ */
+function isMistake(line: string): boolean {
+  const { msg, err } = JSON.parse(line) as {
+    msg: string;
+    err?: { type: string; code?: string };
+  };
+  const isOfCode = /^(Type|Range|Reference|Syntax)Error$/.test(err?.type ?? '');
+  // Of a statement or a name in it; PostgreSQL has a class of codes for them.
+  const isOfStatement = /^(42|SQLITE_ERROR$)/.test(err?.code ?? '');
+  return msg === 'operation failed' && (isOfCode || isOfStatement);
+}
+
 export async function startTestControlPlane(
   options: {
     clock?: Clock;
@@ -156,6 +171,7 @@ export async function startTestControlPlane(
     async [Symbol.asyncDispose]() {
       await controlPlane[Symbol.asyncDispose]();
       await database?.[Symbol.asyncDispose]();
+      assert.deepEqual(logged.filter(isMistake), []);
     },
   };
 }
