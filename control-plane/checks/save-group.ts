@@ -99,8 +99,7 @@ export async function updateGroup(
       secrets.decryptStored(value, accountId),
     );
     const fields: CheckGroupFields = { ...before, ...changes };
-    if (fields.alertSettings !== null)
-      fields.alertSettings = withKeptPolicy(fields.alertSettings, before.alertSettings);
+    fields.alertSettings = withKeptPolicy(fields.alertSettings, before.alertSettings);
     if (changes.environmentVariables !== undefined) {
       fields.environmentVariables = variablesToStore(
         changes.environmentVariables,

@@ -162,7 +162,7 @@ function fieldOf(given: Json, name: string, path: string, isRequired: boolean): 
   const kind = kindOf(schema);
   const widget = widgets[path] ?? widgets[name];
   const { description, example } = schema;
-  const initial = beginnings[path] ?? schema['default'];
+  const initial = path in beginnings ? beginnings[path] : schema['default'];
   const help = helps[path] ?? helps[name] ?? description;
   const unit = units[path] ?? units[name];
   const spoken = optionWords[path] ?? optionWords[name];

@@ -27,12 +27,16 @@ const firstFields: Readonly<Record<string, string>> = {
   AGENTIC: 'prompt name privateLocations',
 };
 
-/** What a new one begins with, where the default of the API alone would be refused. */
+/**
+ * What a new one begins with, where the default of the API alone would be refused, or where leaving it out would leave
+ * what is stored.
+ */
 export const beginnings: Readonly<Record<string, unknown>> = {
   'heartbeat.period': 1,
   'heartbeat.grace': 1,
   'heartbeat.graceUnit': 'hours',
   'request.grpcConfig.mode': 'HEALTH',
+  'alertSettings.escalationPolicyId': null,
 };
 
 /** The rest of a check, in the order in which people need it. A form has the groups that it has fields of. */

@@ -10,11 +10,9 @@ import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
-import { isFields } from '@monitor/shared/fields.ts';
 import { unknownFields } from '@monitor/shared/known-fields.ts';
 import { actorOf, recordAudit } from '../audit/index.ts';
 import { dropSubscription, lockChecks } from '../checks/index.ts';
-import { mapAt } from '../core/decide/map-at.ts';
 import { JoinedCommits } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import type { Db } from '../db/tables.ts';
@@ -27,6 +25,7 @@ import {
   isEqual,
   type Kind,
   kinds,
+  only,
   requireRole,
   type Stored,
   type Unit,
@@ -191,51 +190,31 @@ interface Known {
   before: Stored;
 }
 
-interface KeptFields {
-  /** Paths of what a payload does not say. */
-  kept: readonly string[][];
+interface Change {
+  body: Fields;
+  payload: Fields;
+  before: Fields;
   isComplete: boolean;
-  ofOperation: readonly string[];
 }
 
 interface Asked {
   known: LinkRow | undefined;
   before: Stored | undefined;
   body: Record<string, unknown>;
-  kept: KeptFields;
+  payload: Fields;
 }
 
 type Unowned = Map<string, { id: string; before: Stored }>;
 
-const valueAt = (value: unknown, path: readonly string[]): unknown =>
-  path.reduce((found, step) => (isFields(found) ? found[step] : undefined), value);
-
-/** Paths of fields that a payload does not have and that stay as people set them. */
-function keptOf({ keptUnlessGiven = [] }: Kind, payload: Fields): string[][] {
-  const paths = keptUnlessGiven.map((path) => path.split('.'));
-  return paths.filter((path) => valueAt(payload, path) === undefined);
-}
-
-/** The fields of a body to change. Of what is kept, a complete project resets all but what is of operation. */
-function withKept(
-  body: Fields,
-  before: Fields,
-  { kept, isComplete, ofOperation }: KeptFields,
-): Fields {
-  let changes = body;
-  for (const path of kept) {
-    const [name = '', inner] = path;
-    const value = valueAt(before, path);
-    if (inner === undefined) {
-      if (!isComplete || ofOperation.includes(name)) changes = without(changes, [name]);
-    } else if (value !== undefined) {
-      changes = mapAt(changes, [name], '', (group) =>
-        // A change leaves what it does not name as it was.
-        isFields(group) ? { ...group, [inner]: isComplete ? null : value } : group,
-      ) as Fields;
-    }
-  }
-  return changes;
+/** The fields of a body to change: without those that a payload does not have and that stay as people set them. */
+function changesFor(kind: Kind, { body, payload, before, isComplete }: Change): Fields {
+  const { keptUnlessGiven = [], ofOperation = [], settle } = kind;
+  const kept = isComplete ? ofOperation : keptUnlessGiven;
+  const changes = without(
+    body,
+    kept.filter((name) => payload[name] === undefined),
+  );
+  return settle?.(changes, { stored: before, payload, isComplete }) ?? changes;
 }
 
 class Deployment {
@@ -357,12 +336,12 @@ class Deployment {
             : null;
         const known = adopted?.known ?? links[at];
         const before = adopted?.before ?? stored.get(known?.physical_id ?? '');
-        const kept = {
-          kept: keptOf(kind, payload ?? {}),
-          isComplete: this.#options.complete === true,
-          ofOperation: kind.ofOperation ?? [],
-        };
-        const physicalId = await this.#saveOne(kind, logicalId, { known, before, body, kept });
+        const physicalId = await this.#saveOne(kind, logicalId, {
+          known,
+          before,
+          body,
+          payload: payload ?? {},
+        });
         const { slugName } = body;
         references.set(type, logicalId, {
           physicalId,
@@ -486,12 +465,13 @@ class Deployment {
   async #saveOne(
     kind: Kind,
     logicalId: string,
-    { known, before, body, kept }: Asked,
+    { known, before, body, payload }: Asked,
   ): Promise<string> {
     const isOther = before !== undefined && kind.isOther?.(before.fields, body) === true;
     if (known !== undefined && before !== undefined && !isOther) {
       const isSame = kind.isSame ?? isEqual;
-      const changes = withKept(body, before.fields, kept);
+      const isComplete = this.#options.complete === true;
+      const changes = changesFor(kind, { body, payload, before: before.fields, isComplete });
       if (isSame(before.fields, changes)) return known.physical_id;
       this.#requireRole(kind);
       await kind.update(this.#unit, before, changes);
@@ -500,7 +480,10 @@ class Deployment {
     }
     this.#requireRole(kind);
     if (before !== undefined) this.#replaced.push({ kind, logicalId, stored: before });
-    const id = String(await kind.create(this.#unit, body));
+    const { keptWhenReplaced = [] } = kind;
+    const kept = keptWhenReplaced.filter((name) => payload[name] === undefined);
+    const created = before === undefined ? body : { ...body, ...only(before.fields, kept) };
+    const id = String(await kind.create(this.#unit, created));
     if (known === undefined) {
       await link(this.#db, this.#row, { type: kind.type, logicalId, physicalId: id });
     } else {

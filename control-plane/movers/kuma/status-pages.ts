@@ -79,7 +79,7 @@ export function convertStatusPage(
     name: plan.name(entry, title),
     url,
     cards: cards.slice(0, maxCards),
-    ...(description === '' ? {} : { description }),
+    description: description === '' ? null : description,
     ...(domain === undefined ? {} : { customDomain: domain }),
     ...(isLink ? { logo: icon } : {}),
     ...(['LIGHT', 'DARK', 'AUTO'].includes(theme) ? { defaultTheme: theme } : {}),

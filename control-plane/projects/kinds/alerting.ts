@@ -13,6 +13,7 @@ const channelKind = kindOf({
 export const channels: Kind = {
   ...channelKind,
   keptUnlessGiven: ['grouping', 'timezone', 'autoSubscribe', 'sentByAgents'],
+  keptWhenReplaced: ['grouping', 'timezone', 'autoSubscribe'],
   parse(payload, references, slugs) {
     refuseSubscriptions(payload, 'subscriptions');
     const { subscriptions: _none, ...body } = channelKind.parse(payload, references, slugs);

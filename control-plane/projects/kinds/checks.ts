@@ -1,5 +1,6 @@
 /** Checks and groups. */
 import { isDeepStrictEqual } from 'node:util';
+import { isFields } from '@monitor/shared/fields.ts';
 import { alertSettings, type RetryStrategy } from '@monitor/shared/contract/check.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
 import { fieldsOfAnyType } from '@monitor/shared/contract/check-routes.ts';
@@ -31,6 +32,7 @@ import {
   refuseSubscriptions,
   related,
   resolved,
+  without,
 } from './kind.ts';
 
 const ofBoth: ReferencePaths = {
@@ -91,7 +93,10 @@ const plainAlertSettings: unknown = JSON.parse(JSON.stringify(alertSettings.pars
 /** Clients take settings of a check for its own, which win over those of the account. */
 function withoutPlainAlertSettings(stored: Fields): Fields {
   const { alertSettings: given, ...rest } = stored;
-  const isPlain = isDeepStrictEqual(given, plainAlertSettings);
+  const shown = isFields(given)
+    ? without(given, policyOf(stored) === null ? ['escalationPolicyId'] : [])
+    : given;
+  const isPlain = isDeepStrictEqual(shown, plainAlertSettings);
   return stored['useGlobalAlertSettings'] === true && isPlain ? rest : stored;
 }
 
@@ -120,18 +125,45 @@ function heartbeatAsGiven(stored: unknown, given: unknown): unknown {
   return (given as Fields)['pingToken'] === undefined ? rest : { ...rest, pingToken };
 }
 
-const keptOfBoth = [...['setupSnippetId', 'tearDownSnippetId', 'alertSettings.escalationPolicyId']];
+const snippetIds = ['setupSnippetId', 'tearDownSnippetId'];
+
+const policyOf = ({ alertSettings: settings }: Fields): unknown =>
+  isFields(settings) ? settings['escalationPolicyId'] : undefined;
+
+/**
+ * Existing clients cannot name an escalation policy: where people did, settings without one leave it, and a payload
+ * without settings leaves all of them, since it could only switch the policy off.
+ */
+function settlePolicy(
+  changes: Fields,
+  { stored, payload, isComplete }: { stored: Fields; payload: Fields; isComplete: boolean },
+): Fields {
+  if (policyOf(stored) == null || policyOf(payload) !== undefined) return changes;
+  const { alertSettings, useGlobalAlertSettings: _global, ...rest } = changes;
+  if (!isComplete) return isFields(payload['alertSettings']) ? changes : rest;
+  if (!isFields(alertSettings)) return changes;
+  return { ...changes, alertSettings: { ...alertSettings, escalationPolicyId: null } };
+}
+
+/** A body without a policy leaves that which is stored. */
+function withStoredPolicy(stored: Fields, body: Fields): Fields {
+  const { alertSettings } = body;
+  const escalationPolicyId = policyOf(stored);
+  if (!isFields(alertSettings) || escalationPolicyId === undefined) return body;
+  return { ...body, alertSettings: { escalationPolicyId, ...alertSettings } };
+}
 
 export const checks: Kind = {
   type: 'check',
   references: ofChecks,
   role: 'READ_WRITE',
   keptUnlessGiven: [
-    ...keptOfBoth,
+    ...snippetIds,
     ...['signature', 'quarantinedTests', 'shards', 'screenshotMasks', 'intent'],
     ...['aiAutoRepairEnabled', 'groupOrder'],
   ],
   ofOperation: ['signature', 'quarantinedTests'],
+  settle: settlePolicy,
   parse(payload, references, slugs) {
     // Clients compute it from other files than the bundle, and agents would refuse the bundle for it.
     const { checkType, cacheHash: _ofClient, ...given } = payload;
@@ -186,7 +218,7 @@ export const checks: Kind = {
   },
   isSame(stored, { alertChannelSubscriptions: _own, ...given }) {
     if (stored['isHeld'] === true) return false;
-    const body = withKeptVariables(stored, given);
+    const body = withStoredPolicy(stored, withKeptVariables(stored, given));
     if (!isPinged(String(body['checkType']))) return isEqual(stored, body);
     const heartbeat = heartbeatAsGiven(stored['heartbeat'], body['heartbeat']);
     return isEqual({ ...stored, heartbeat }, body);
@@ -197,7 +229,8 @@ export const checks: Kind = {
 export const groups: Kind = {
   type: 'check-group',
   references: ofBoth,
-  keptUnlessGiven: keptOfBoth,
+  keptUnlessGiven: snippetIds,
+  settle: settlePolicy,
   role: roleOf(checkGroupRoutes.createCheckGroup),
   parse(payload, references, slugs) {
     const { v, ...given } = payload;
@@ -229,5 +262,5 @@ export const groups: Kind = {
   remove: ({ services, accountId }, { handle }) => deleteGroup(services, accountId, Number(handle)),
   write: (stored) => ({ v: 2, ...asPayload(stored) }),
   isSame: (stored, { alertChannelSubscriptions: _own, ...body }) =>
-    isEqual(stored, withKeptVariables(stored, body)),
+    isEqual(stored, withStoredPolicy(stored, withKeptVariables(stored, body))),
 };

@@ -13,6 +13,7 @@ export {
   type Fields,
   isEqual,
   type Kind,
+  only,
   type Reading,
   requireRole,
   type Stored,

@@ -53,10 +53,14 @@ export interface Kind {
   write(stored: Fields): Fields;
   /** Its fields with ids of other resources. */
   references?: ReferencePaths;
-  /** Paths of fields that existing clients do not know, or leave out to leave them alone: they stay as people set them. */
+  /** Fields that existing clients do not know, or leave out to leave them alone: they stay as people set them. */
   keptUnlessGiven?: readonly string[];
   /** Those of them that people change in operation: a project that says everything else keeps them too. */
   ofOperation?: readonly string[];
+  /** Those that also what is made anew gets. */
+  keptWhenReplaced?: readonly string[];
+  /** What of a change depends on what is stored and on what the payload says. */
+  settle?(changes: Fields, on: { stored: Fields; payload: Fields; isComplete: boolean }): Fields;
   /** Fields with ids of kinds that are made after it: they are set once those are there. */
   later?: readonly string[];
   /** Existing clients have no construct for it. */
@@ -164,6 +168,10 @@ export function kindOf<
 
 export const related = ({ response }: Route): z.ZodType[] =>
   response === undefined ? [] : [response];
+
+/** The fields of these names that there are. */
+export const only = (fields: Fields, names: readonly string[]): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
 
 /** Fields without those of these names. */
 export const without = (fields: Fields, names: readonly string[] = []): Fields =>

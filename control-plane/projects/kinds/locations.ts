@@ -18,6 +18,7 @@ export const locations: Kind = {
     of: (services) => privateLocationsOf(services, { forget: services.afterDeployment.forgetKeys }),
   }),
   keptUnlessGiven: ['resultEncryptionKeys'],
+  keptWhenReplaced: ['resultEncryptionKeys'],
   address: 'slugName',
   isOther: (stored, body) => stored['slugName'] !== body['slugName'],
 };

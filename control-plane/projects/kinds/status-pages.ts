@@ -71,6 +71,9 @@ const plainPage = {
   ...{ customDomain: null, logo: null, redirectTo: null, favicon: null, defaultTheme: 'AUTO' },
 };
 
+/** What a complete project has of a page besides, where its files do not say. */
+const ofCompletePage = { description: null, themeColors: null };
+
 const ofCards = { 'cards.*.services.*': 'status-page-service' } as const;
 
 const pageKind = kindOf({
@@ -87,6 +90,7 @@ export const pages: Kind = {
     return Object.fromEntries(names.map((name) => [name, stored[name]]));
   },
   address: 'url',
+  settle: (changes, { isComplete }) => ({ ...(isComplete && ofCompletePage), ...changes }),
   // Cards hold their services as objects, which references stand for.
   parse: (payload, references, slugs) =>
     pageKind.parse(

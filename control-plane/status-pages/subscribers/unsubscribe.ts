@@ -42,13 +42,13 @@ export async function unsubscribe(
       .where('id', '=', read.pageId)
       .executeTakeFirst();
     if (page === undefined) return null;
-    if (await endSubscription(db, { accountId: page.account_id, ...read })) {
-      await db
-        .insertInto('ended_subscriptions')
-        .values({ subscription_id: read.subscriptionId, status_page_id: page.id })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
-    }
+    await endSubscription(db, { accountId: page.account_id, ...read });
+    // Also when the owner was first: the person has said so.
+    await db
+      .insertInto('ended_subscriptions')
+      .values({ subscription_id: read.subscriptionId, status_page_id: page.id })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
     return { page };
   });
 }

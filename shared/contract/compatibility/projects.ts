@@ -149,7 +149,7 @@ export const projectRoutes = defineRoutes('Compatibility', {
         }),
         complete: flag.meta({
           description:
-            'Fields that a payload leaves out get their defaults, also those that existing clients do not know: without it they stay as people set them',
+            'Fields with a default that a payload leaves out get it, also those that existing clients do not know: without it they stay as people set them. Signatures and tests in quarantine stay in any case',
         }),
       }),
       body: projectBody,

@@ -122,6 +122,11 @@ test(`of ${pages} pages on two devices each change is reported, and nothing that
       new RegExp(`^no baseline yet of ${images} images: same-${from}-desktop`),
     );
     await first.approve();
+    const same = await world.run(suite, { location, from });
+    assert.deepEqual(
+      [same.seen.failure, degradedOf(same.seen), same.comparisons],
+      [null, null, []],
+    );
     // Text is an image of nothing, and is not what was approved.
     const isDeployed = ({ path }: { path: string }) => changeOf(path) === 'deployed';
     const [{ path: deployed } = assert.fail()] = first.comparisons.filter(isDeployed);

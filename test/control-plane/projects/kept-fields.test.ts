@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { z } from 'zod';
 import { checkTypes, findCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { createKeyFile } from '@monitor/shared/encryption/encryption.ts';
 import { bodyOfResource } from '@monitor/shared/contract/resource-bodies.ts';
 import { kinds } from '../../../control-plane/projects/kinds/index.ts';
-import { startTestControlPlane } from '../../support/control-plane.ts';
-import { deployed, everything, inWords } from '../../support/projects.ts';
+import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { deployed, everything, inWords, projectOf, resource, url } from '../../support/projects.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -111,13 +112,9 @@ test('what people set stays when an existing client deploys again, and a complet
     const path = pathOf(row).replace(/checks\/\w+\//, 'checks/');
     return (await cp.api('GET', path)).body as Fields;
   };
-  const [mail] = (await cp.api('GET', '/v1/alert-channels')).body as Fields[];
-  const policy = await cp.api('POST', '/v1/escalation-policies', {
-    ...{ name: 'Night', steps: [{ alertChannelIds: [mail?.['id']], delayMinutes: 0 }] },
-  });
-  assert.equal(policy.status, 201, JSON.stringify(policy.body));
+  const escalationPolicyId = await policyIn(cp);
   for (const row of setByPeople) {
-    const alertSettings = { escalationPolicyId: policy.body.id as unknown };
+    const alertSettings = { escalationPolicyId };
     const { name, url, cards } = await read(row);
     const fields = {
       ...row[2],
@@ -148,7 +145,7 @@ test('what people set stays when an existing client deploys again, and a complet
     for (const name of names) assert.deepEqual(now[name], ours[at]?.[name], `${row[0]}.${name}`);
     if (findCheckType(row[0]) === undefined) continue;
     const settings = now['alertSettings'] as Fields;
-    assert.equal(settings['escalationPolicyId'], policy.body.id);
+    assert.equal(settings['escalationPolicyId'], escalationPolicyId);
     assert.partialDeepStrictEqual(settings, {
       runBasedEscalation: { failedRunThreshold: row[0] === 'URL' ? 3 : 1 },
     });
@@ -157,6 +154,7 @@ test('what people set stays when an existing client deploys again, and a complet
   assert.deepEqual(reset.toSorted(), [
     ...['UPDATE alert-channel mail', 'UPDATE check BROWSER', 'UPDATE check PLAYWRIGHT'],
     ...['UPDATE check URL', 'UPDATE dashboard board', 'UPDATE maintenance-window window'],
+    'UPDATE status-page page',
   ]);
   const suite = await read(setByPeople[1] ?? assert.fail());
   assert.deepEqual([suite['shards'], suite['screenshotMasks']], [1, []]);
@@ -164,34 +162,105 @@ test('what people set stays when an existing client deploys again, and a complet
   assert.deepEqual(await deployed(cp, given, '?complete=true'), []);
 });
 
-test('settings without a policy leave it as it was, and null takes it away: of checks and groups', async () => {
-  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
-  const created = async (path: string, body: object) => {
-    const { status, body: entry } = await cp.api('POST', path, body);
-    assert.equal(status, 201, JSON.stringify(entry));
-    return entry as Fields;
-  };
-  const channel = await created('/v1/alert-channels', {
+const created = async (cp: TestControlPlane, path: string, body: object) => {
+  const { status, body: entry } = await cp.api('POST', path, body);
+  assert.equal(status, 201, JSON.stringify(entry));
+  return entry as Fields;
+};
+
+async function policyIn(cp: TestControlPlane): Promise<unknown> {
+  const channel = await created(cp, '/v1/alert-channels', {
     ...{ type: 'EMAIL', config: { address: 'ada@example.com' } },
   });
-  const { id: escalationPolicyId } = await created('/v1/escalation-policies', {
-    ...{ name: 'Night', steps: [{ alertChannelIds: [channel['id']], delayMinutes: 0 }] },
-  });
-  const { id } = await created('/v1/checks/url', { name: 'Shop', ...checkTypes.URL.sample });
-  const group = await created('/v2/check-groups', { name: 'Shop' });
-  const id2 = String(group['id']);
+  const steps = [{ alertChannelIds: [channel['id']], delayMinutes: 0 }];
+  return (await created(cp, '/v1/escalation-policies', { name: 'Night', steps }))['id'];
+}
+
+test('settings without a policy leave it as it was, and null takes it away: of checks and groups', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const escalationPolicyId = await policyIn(cp);
+  const { id } = await created(cp, '/v1/checks/url', { name: 'Shop', ...checkTypes.URL.sample });
+  const { id: group } = await created(cp, '/v2/check-groups', { name: 'Shop' });
   for (const [write, read] of [
     [`/v1/checks/url/${String(id)}`, `/v1/checks/${String(id)}`],
-    [`/v2/check-groups/${id2}`, `/v1/check-groups/${id2}`],
+    [`/v2/check-groups/${String(group)}`, `/v1/check-groups/${String(group)}`],
   ] as const) {
-    const policyAfter = async (alertSettings: object) => {
+    const after = async (alertSettings: object | null) => {
       const answer = await cp.api('PUT', write, { name: 'Shop', alertSettings });
       assert.equal(answer.status, 200, `${write} ${JSON.stringify(answer.body)}`);
       const { alertSettings: now } = (await cp.api('GET', read)).body as { alertSettings: Fields };
-      return now['escalationPolicyId'];
+      return now;
     };
+    const policyAfter = async (given: object) => (await after(given))['escalationPolicyId'];
     assert.equal(await policyAfter({ escalationPolicyId }), escalationPolicyId, write);
     assert.equal(await policyAfter({ escalationType: 'TIME_BASED' }), escalationPolicyId, write);
     assert.equal(await policyAfter({ escalationPolicyId: null }), null, write);
+    await after({ escalationPolicyId });
+    assert.equal(await after(null), null, write);
   }
+});
+
+const three = { runBasedEscalation: { failedRunThreshold: 3 } };
+
+/** What code says of alert settings, and what a deployment makes of those of people with a policy. */
+const codes: [code: Fields, global: boolean, threshold: number][] = [
+  [{}, false, 2],
+  // So do clients whose code says nothing of alerts.
+  [{ useGlobalAlertSettings: true }, false, 2],
+  [{ alertSettings: null }, false, 2],
+  [{ useGlobalAlertSettings: false, alertSettings: three }, false, 3],
+];
+
+for (const [code, global, threshold] of codes) {
+  test(`a policy of people stays in force beside code that says ${JSON.stringify(code)}`, async () => {
+    await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+    const escalationPolicyId = await policyIn(cp);
+    const project = projectOf([
+      url('shop', code),
+      resource('check-group', 'all', { v: 2, name: 'All', ...code }),
+    ]);
+    const [group, check] = await deployed(cp, project);
+    const alertSettings = {
+      ...{ escalationPolicyId, runBasedEscalation: { failedRunThreshold: 2 } },
+    };
+    const set = { name: 'shop', useGlobalAlertSettings: false, alertSettings };
+    await cp.api('PUT', `/v1/checks/url/${check?.physicalId}`, set);
+    await cp.api('PUT', `/v2/check-groups/${group?.physicalId}`, { ...set, name: 'All' });
+    await deployed(cp, project);
+    assert.deepEqual(await deployed(cp, project), [], 'a deployment more changes nothing');
+    for (const path of [
+      `/v1/checks/${check?.physicalId}`,
+      `/v1/check-groups/${group?.physicalId}`,
+    ]) {
+      assert.partialDeepStrictEqual((await cp.api('GET', path)).body, {
+        useGlobalAlertSettings: global,
+        alertSettings: {
+          escalationPolicyId,
+          runBasedEscalation: { failedRunThreshold: threshold },
+        },
+      });
+    }
+    await deployed(cp, project, '?complete=true');
+    assert.deepEqual(await deployed(cp, project, '?complete=true'), []);
+    const { body: reset } = await cp.api('GET', `/v1/checks/${check?.physicalId}`);
+    assert.equal(reset.alertSettings?.escalationPolicyId ?? null, null);
+  });
+}
+
+test('a location that is made anew still encrypts its results', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const office = (slugName: string) =>
+    projectOf([resource('private-location', 'office', { name: 'Office', slugName })]);
+  const [location] = await deployed(cp, office('office'));
+  const { publicKey } = await createKeyFile(null);
+  const resultEncryptionKeys = [{ name: 'ada', publicKey }];
+  const path = `/v1/private-locations/${location?.physicalId}`;
+  const { status, body } = await cp.api('PUT', path, { name: 'Office', resultEncryptionKeys });
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(inWords(await deployed(cp, office('office-2'))), [
+    'CREATE private-location office',
+  ]);
+  const [anew] = (await cp.api('GET', '/v1/private-locations')).body as Fields[];
+  assert.equal(anew?.['slugName'], 'office-2');
+  assert.partialDeepStrictEqual(anew['resultEncryptionKeys'], resultEncryptionKeys);
 });

@@ -89,6 +89,9 @@ test('the life of a subscriber: asked, confirmed, notified, gone, and back again
   assert.equal((await list(bench)).length, 2, 'what the owner ended, the owner may begin again');
   await unsubscribe(bench.services, leave);
   assert.deepEqual(await list(bench), [['bob@example.com', 'VERIFIED']], 'an old link still works');
+  await unsubscribe(bench.services, leave);
+  await bench.subscribe([ann]);
+  assert.equal((await list(bench)).length, 1, 'also when she was no subscriber any more');
 });
 
 test('tokens that are wrong, old or replaced confirm nothing', async () => {
