@@ -25,9 +25,12 @@ const ownProcess = /^(?:\/\/| \*) Own process: (\S.*)/m;
 /** More would save little, and leave a processor without work at the end. */
 const maxFilesPerGroup = 20;
 
+/** Such a hook of a file runs for all tests of its process. */
+const hookOfEach = /^(?:after|before)Each\(/m;
+
 /** True for a file whose tests need a process of their own: each of `test/e2e/`, and those that say so. */
 export function needsOwnProcess(file: string, source: string): boolean {
-  return file.startsWith('test/e2e/') || ownProcess.test(source);
+  return file.startsWith('test/e2e/') || ownProcess.test(source) || hookOfEach.test(source);
 }
 
 /** As its reason says; files of `test/e2e/` wait for slots of checks. */

@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 // SQLite only: commands work on a file; those on PostgreSQL have tests of their own.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

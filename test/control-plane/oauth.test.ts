@@ -1,3 +1,4 @@
+// Own process: it starts a browser.
 /** OAuth clients that get a key by the consent of a person, and those that try to get one otherwise. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 /** Scripts are edited with completion and with errors at their lines, byte for byte, under the policy of the page. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 /** The console as people use it: in a real browser, against a real control plane. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';

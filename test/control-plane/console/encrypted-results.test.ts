@@ -1,3 +1,4 @@
+// Own process: it starts a browser.
 /** Encrypted results in the console: the key is opened in the browser, and goes nowhere. */
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 /** What happened around a check, on the time axis of its charts. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 /** The forms of the console as people use them: nothing typed is lost, and every refusal is at its field. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';

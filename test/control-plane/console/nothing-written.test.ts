@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 /**
  * Whatever is pressed in the console and then left by Cancel, Escape or Back has written nothing. Views and
  * buttons are found by walking: a new one is pressed without being named here, unless its word is an act.

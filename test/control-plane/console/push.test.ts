@@ -1,3 +1,4 @@
+// Own process: it starts a browser.
 /** Notifications of a device: turned on in the profile, shown by the worker, acknowledged from them. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

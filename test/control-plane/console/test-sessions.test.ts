@@ -1,3 +1,4 @@
+// Own process: it starts a browser.
 /** Test sessions in the console: found, read, cancelled by keyboard, and pleasant in every width. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

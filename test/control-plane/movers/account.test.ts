@@ -1,3 +1,4 @@
+// Own process: it starts many programs.
 // PostgreSQL in the long tier: projects.test.ts, result-fields.test.ts, status-pages/pages.test.ts, variables.test.ts
 // and read-only-keys.test.ts run its statements on both.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 /** Signing in with a real OpenID provider, in a real browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 /** Passkeys in a real browser with a virtual authenticator, and attacks on them. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';

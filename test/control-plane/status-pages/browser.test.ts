@@ -1,3 +1,4 @@
+// Own process: it starts browsers.
 /** Status pages in a real browser: what could be executed is not, and everybody can read them. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -14,12 +14,15 @@ test('a file that says why it needs a process has one, each of e2e too, and they
     ['test/agent/b.test.ts', shared],
     ['test/agent/c.test.ts', `// Own process: it starts browsers.\n${shared}`],
     ['test/agent/a.test.ts', shared],
+    // Its hook would run for the tests of the others.
+    ['test/agent/d.test.ts', `${shared}afterEach(() => {});\n`],
     ['test/e2e/z.test.ts', shared],
   ]);
   assert.deepEqual(
     planGroups(sources).map(({ files }) => files),
     [
       ['test/agent/c.test.ts'],
+      ['test/agent/d.test.ts'],
       ['test/e2e/z.test.ts'],
       ['test/agent/a.test.ts', 'test/agent/b.test.ts'],
     ],
