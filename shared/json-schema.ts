@@ -14,15 +14,19 @@ export interface Translated {
 }
 
 /**
- * A schema's meta `override` replaces what zod would say of a parsed query string. A default that
- * was given afterwards stands beside it.
+ * A schema's meta `override` replaces what zod would say of a parsed query string. A default and a description that
+ * were given afterwards stand beside it.
  */
 function applyOverrides(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(applyOverrides);
   if (!isJson(value)) return value;
   if (isJson(value['override'])) {
-    const { override, default: fallback } = value;
-    return fallback === undefined ? override : { ...override, default: fallback };
+    const { override, default: fallback, description } = value;
+    return {
+      ...(description !== undefined && { description }),
+      ...override,
+      ...(fallback !== undefined && { default: fallback }),
+    };
   }
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, applyOverrides(inner)]),

@@ -67,7 +67,7 @@ export interface DeployOptions {
   scheduleOnDeploy?: boolean;
   /** Takes over what the account has under the name of a new resource, if no project owns it. */
   adopt?: boolean;
-  /** Every field that a payload leaves out gets its default, also one that existing clients do not know. */
+  /** Fields with a default that a payload leaves out get it, also those that existing clients do not know. */
   complete?: boolean;
   /** Of the client, for the audit log. */
   address?: string | null;
