@@ -92,7 +92,7 @@ export async function usersOfPolicies(db: Db, accountId: string, ids: readonly s
 /** Settings as a change gives them. Those that name no escalation policy leave it as it was; null is none at all. */
 export function withKeptPolicy<Settings>(given: Settings, before: unknown): Settings {
   const kept = isFields(before) ? before['escalationPolicyId'] : undefined;
-  return kept == null || !isFields(given) ? given : { escalationPolicyId: kept, ...given };
+  return kept === undefined || !isFields(given) ? given : { escalationPolicyId: kept, ...given };
 }
 
 /** Gives an escalation policy to all checks and groups that do not alert by the settings of the account. */

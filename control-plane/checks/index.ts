@@ -15,7 +15,7 @@ export {
   isDeactivated,
   type SavedCheck,
 } from './check-consumer.ts';
-export { givePolicyToAll, noteHeld, usersOfPolicies } from './check-references.ts';
+export { givePolicyToAll, noteHeld, usersOfPolicies, withKeptPolicy } from './check-references.ts';
 export { checkGroupHandlers } from './check-groups/handlers.ts';
 export { findGroup, groupFieldsOf, type GroupRow } from './check-groups/store.ts';
 export { clientCertificateHandlers } from './client-certificates/handlers.ts';

@@ -25,7 +25,7 @@ const ownProcess = /^(?:\/\/| \*) Own process: (\S.*)/m;
 /** More would save little, and leave a processor without work at the end. */
 const maxFilesPerGroup = 20;
 
-/** Such a hook of a file runs for all tests of its process. */
+/** A hook that runs for all tests of a process, not for those of its file alone. */
 const hookOfEach = /^(?:after|before)Each\(/m;
 
 /** True for a file whose tests need a process of their own: each of `test/e2e/`, and those that say so. */

@@ -17,6 +17,7 @@ import {
   groupFieldsOf,
   updateCheck,
   updateGroup,
+  withKeptPolicy,
 } from '../../checks/index.ts';
 import { mapCredentials } from '../../core/decide/credentials.ts';
 import { withStored } from '../../core/decide/hidden-values.ts';
@@ -90,13 +91,15 @@ function withoutEmptyConditions(stored: Fields): Fields {
 
 const plainAlertSettings: unknown = JSON.parse(JSON.stringify(alertSettings.parse({})));
 
+const withoutNoPolicy = (settings: unknown): unknown =>
+  isFields(settings) && settings['escalationPolicyId'] === null
+    ? without(settings, ['escalationPolicyId'])
+    : settings;
+
 /** Clients take settings of a check for its own, which win over those of the account. */
 function withoutPlainAlertSettings(stored: Fields): Fields {
   const { alertSettings: given, ...rest } = stored;
-  const shown = isFields(given)
-    ? without(given, policyOf(stored) === null ? ['escalationPolicyId'] : [])
-    : given;
-  const isPlain = isDeepStrictEqual(shown, plainAlertSettings);
+  const isPlain = isDeepStrictEqual(withoutNoPolicy(given), plainAlertSettings);
   return stored['useGlobalAlertSettings'] === true && isPlain ? rest : stored;
 }
 
@@ -145,12 +148,13 @@ function settlePolicy(
   return { ...changes, alertSettings: { ...alertSettings, escalationPolicyId: null } };
 }
 
-/** A body without a policy leaves that which is stored. */
+/** A body as an update stores it. */
 function withStoredPolicy(stored: Fields, body: Fields): Fields {
-  const { alertSettings } = body;
-  const escalationPolicyId = policyOf(stored);
-  if (!isFields(alertSettings) || escalationPolicyId === undefined) return body;
-  return { ...body, alertSettings: { escalationPolicyId, ...alertSettings } };
+  if (!('alertSettings' in body)) return body;
+  return {
+    ...body,
+    alertSettings: withKeptPolicy(body['alertSettings'], stored['alertSettings']),
+  };
 }
 
 export const checks: Kind = {

@@ -57,9 +57,9 @@ export interface Kind {
   keptUnlessGiven?: readonly string[];
   /** Those of them that people change in operation: a project that says everything else keeps them too. */
   ofOperation?: readonly string[];
-  /** Those that also what is made anew gets. */
+  /** Those of them that a replacement takes over. */
   keptWhenReplaced?: readonly string[];
-  /** What of a change depends on what is stored and on what the payload says. */
+  /** Adjusts a change by what is stored and what the payload says. */
   settle?(changes: Fields, on: { stored: Fields; payload: Fields; isComplete: boolean }): Fields;
   /** Fields with ids of kinds that are made after it: they are set once those are there. */
   later?: readonly string[];

@@ -68,7 +68,11 @@ interface Card {
 
 /** What a page has when its project does not say. Further fields stay as people set them. */
 const plainPage = {
-  ...{ customDomain: null, logo: null, redirectTo: null, favicon: null, defaultTheme: 'AUTO' },
+  customDomain: null,
+  logo: null,
+  redirectTo: null,
+  favicon: null,
+  defaultTheme: 'AUTO',
 };
 
 /** What a complete project has of a page besides, where its files do not say. */

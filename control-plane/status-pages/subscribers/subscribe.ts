@@ -183,7 +183,7 @@ export async function subscribeAll(
     now: services.clock.now(),
   });
   if (autoVerify) {
-    // Looked up after the insert, which waited for whoever was about to leave.
+    // The insert waits for a concurrent unsubscription to commit, so this statement sees it.
     const { numDeletedRows } = await deleteOwnRows(db, 'status_page_subscriptions', page.account_id)
       .where('id', 'in', eachOf(created.map(({ id }) => id)))
       .where('id', 'in', (ended) =>

@@ -43,7 +43,7 @@ export async function unsubscribe(
       .executeTakeFirst();
     if (page === undefined) return null;
     await endSubscription(db, { accountId: page.account_id, ...read });
-    // Also when the owner was first: the person has said so.
+    // Recorded as well when the owner has removed the subscription before.
     await db
       .insertInto('ended_subscriptions')
       .values({ subscription_id: read.subscriptionId, status_page_id: page.id })

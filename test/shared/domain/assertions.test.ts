@@ -14,16 +14,19 @@ const nothing: Measurement = {
   ...{ startedAt: 0, stoppedAt: 0, responseTime: 10, failure: null, request: {}, response: {} },
 };
 
-/** Whether a comparison of a value holds. */
-function holds(comparison: Comparison, actual: unknown, target = ''): boolean {
+function evaluated(comparison: Comparison, actual: unknown, target: string) {
   const judging: Judging = {
     hasResponseTimeLimits: false,
     readSource: () => ({ actual, isList: false }),
     ownVerdict: () => ({ failed: null, degraded: null, isInvertible: false }),
   };
   const assertion: Assertion = { source: 'X', comparison, property: '', target, regex: null };
-  return evaluateAssertions([assertion], judging, nothing)[0]?.error === undefined;
+  return evaluateAssertions([assertion], judging, nothing)[0];
 }
+
+/** Whether a comparison of a value holds. */
+const holds = (comparison: Comparison, actual: unknown, target = ''): boolean =>
+  evaluated(comparison, actual, target)?.error === undefined;
 
 test('every comparison holds and fails where it should', () => {
   const table: [Comparison, unknown, string, boolean][] = [
@@ -170,17 +173,8 @@ test('flags of a pattern are read or refused, and a path stays a path', () => {
 });
 
 test('a target is shown as a number beside a number, and as it was written otherwise', () => {
-  const targetFor = (actual: unknown, target: string) => {
-    const judging: Judging = {
-      hasResponseTimeLimits: false,
-      readSource: () => ({ actual, isList: false }),
-      ownVerdict: () => ({ failed: null, degraded: null, isInvertible: false }),
-    };
-    const assertion: Assertion = {
-      ...{ source: 'X', comparison: 'EQUALS', property: '', target, regex: null },
-    };
-    return evaluateAssertions([assertion], judging, nothing)[0]?.target;
-  };
+  const targetFor = (actual: unknown, target: string) =>
+    evaluated('EQUALS', actual, target)?.target;
   assert.deepEqual(
     [targetFor(503, '200'), targetFor('200', '200'), targetFor(503, 'none')],
     [200, '200', 'none'],
