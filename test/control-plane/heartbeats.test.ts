@@ -128,6 +128,8 @@ test('pings and their absence become events, results and a status', async () => 
   assert.deepEqual(states.slice(0, 2), ['RECEIVED', 'FAILING']);
   assert.equal(states.at(-1), 'RECEIVED');
   assert.equal(events[0].events.at(-1).source, 'https://ci.example');
+  // The ping of this millisecond counts as well.
+  assert.equal(events[0].stats.last24Hours.totalEntitiesCurrentPeriod, 5);
   const one = await cp.api(
     'GET',
     `/v1/checks/heartbeats/${check.id}/events/${events[0].events[0].id}`,

@@ -227,6 +227,10 @@ test('occurrences are listed, the coming ones first, and called off one by one',
   assert.equal((await cp.api('DELETE', `${path}/${all[1].id}`)).status, 204);
   assert.equal((await cp.api('DELETE', `${path}/${all[1].id}`)).status, 204);
   assert.equal((await cp.api('DELETE', `${path}/${all[3].id}`)).status, 409);
+  const why = { description: 'The supplier is ill' };
+  assert.equal((await cp.api('POST', `${path}/${all[1].id}/updates`, why)).status, 201);
+  const begun = { ...why, status: 'IN_PROGRESS' };
+  assert.equal((await cp.api('POST', `${path}/${all[1].id}/updates`, begun)).status, 409);
   for (const id of [`${made.id}-${start}`, `${Number(made.id) + 1}-${start}`, 'x']) {
     assert.equal((await cp.api('DELETE', `${path}/${id}`)).status, 404, id);
     assert.equal((await cp.api('GET', `${path}/${id}`)).status, 404, id);

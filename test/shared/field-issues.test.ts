@@ -6,6 +6,8 @@ import { z } from 'zod';
 const schema = z.object({
   request: z.object({ url: z.string(), timeout: z.int().max(30).optional() }),
   kind: z.enum(['a', 'b']).optional(),
+  count: z.number().min(1).optional(),
+  share: z.number().gt(0).optional(),
 });
 
 function texts(value: unknown): string[] {
@@ -16,6 +18,10 @@ function texts(value: unknown): string[] {
 test('each field that is missing or wrong is named, with what it must be', () => {
   assert.deepEqual(texts({}), ['"request" is required']);
   assert.deepEqual(texts(7), ['the check must be an object']);
+  assert.deepEqual(texts({ request: { url: '' }, count: 0, share: 0 }), [
+    '"count" must be at least 1',
+    '"share" must be more than 0',
+  ]);
   assert.deepEqual(texts({ request: { url: 7, timeout: 31 }, kind: 'c' }), [
     '"request.url" must be a string',
     '"request.timeout" must be at most 30',

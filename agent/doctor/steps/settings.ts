@@ -165,7 +165,7 @@ export function judgeSettings(given: Given): Finding[] {
   const order = { fail: 0, unknown: 0, warn: 1, ok: 2, skip: 3 };
   if (found.length > 0) return found.toSorted((a, b) => order[a.verdict] - order[b.verdict]);
   const names = known.filter(({ name }) => given.environment[name]).map(({ name }) => name);
-  return ok(names.length === 0 ? 'none is given' : `${names.join(', ')} given`);
+  return ok(`${names.join(', ')} given`);
 }
 
 /** Whether the policy for signed work is read, and whose keys are in it. */

@@ -336,6 +336,10 @@ test('what is looked for in pictures is what the scrubber counts as a secret', (
   assert.ok(forms.includes('Pa55'));
   const encoded = Buffer.from(canary).toString('base64').slice(0, 16).toLowerCase();
   assert.ok(forms.some((text) => text.startsWith(encoded)));
+  // The beginning of an encoding is where the scrubber starts to look, and no secret.
+  assert.ok(!forms.includes(encoded.slice(0, 13)));
+  const withSigns = pictureForms(['>>>???Pa55word']).map(({ text }) => text);
+  assert.ok(withSigns.some((text) => text.startsWith('pj4+pz8/')));
 });
 
 test('pictures leave only when every browser of the run was watched', () => {

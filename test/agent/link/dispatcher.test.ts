@@ -1,7 +1,13 @@
 // Own process: it adds authorities to those of the process.
 import assert from 'node:assert/strict';
-import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { once } from 'node:events';
+import {
+  createServer as createHttpServer,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
+import { createRequire } from 'node:module';
 import { setImmediate } from 'node:timers/promises';
 import test, { before, suite } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -284,4 +290,27 @@ test('a connection is used again', async () => {
   }
   await dispatcher.destroy();
   assert.equal(connections, 1);
+});
+
+test('an answer and the rest of it may take an hour: the idle timeout of the call decides', async () => {
+  // The clock by which the library would end a call after five minutes.
+  const { tick } = createRequire(import.meta.url)('undici/lib/util/timers.js') as {
+    tick(ms: number): void;
+  };
+  const passAnHour = () => {
+    tick(1_000);
+    tick(3_600_000);
+  };
+  const slow = createHttpServer();
+  await using server = await listening(slow);
+  const dispatcher = createDispatcher({});
+  const asked = request(server.url, { dispatcher });
+  const [, response] = (await once(slow, 'request')) as [unknown, ServerResponse];
+  passAnHour();
+  response.write('half and ');
+  const { body } = await asked;
+  passAnHour();
+  response.end('half');
+  assert.equal(await body.text(), 'half and half');
+  await dispatcher.destroy();
 });

@@ -59,12 +59,15 @@ test('a certificate is read with its dates, whatever is wrong with it', async ()
 
 test('of a trusted authority nothing is wrong, unless it is for another host', async () => {
   const authority = await makeAuthority();
-  const { key, cert } = await authority.issue({ host: 'localhost', validForDays: 40 });
+  const below = await authority.intermediate('Below', 20);
+  const { key, cert } = await below.issue({ host: 'localhost', validForDays: 40 });
   await using server = await tlsServer({ key, cert });
   const client = { host: '*', cert, key, passphrase: null, ca: authority.cert };
   const good = await read({ port: server.port, clientCertificate: client });
-  assert.deepEqual([good.problem, good.issuer], [null, 'CN=Test authority']);
+  // A chain ends with the first of its certificates; one that nobody trusts is only its leaf.
+  assert.deepEqual([good.problem, good.issuer, daysTo(good.validTo)], [null, 'CN=Below', 20]);
   const { port } = server;
+  assert.equal(daysTo((await read({ port })).validTo), 40);
   const other = await read({ port, servername: 'b.localhost', clientCertificate: client });
   assert.equal(other.problem, 'wrong-host');
   const byAddress = { host: '127.0.0.1', servername: null, clientCertificate: client };

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { sheddingRightsOfInstallations } from '../../../agent/system/shed-rights.ts';
 
 const fileOf = (name: string) => new URL(`../../../agent/runtimes/${name}`, import.meta.url).href;
 const user = 10_001;
@@ -69,3 +70,7 @@ test(
     }
   },
 );
+
+test('root keeps its rights: without them it cannot write the folders of others', { skip }, () => {
+  assert.deepEqual(sheddingRightsOfInstallations('/usr/bin/setpriv'), []);
+});

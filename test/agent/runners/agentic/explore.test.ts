@@ -130,6 +130,8 @@ suite('exploring', { concurrency: 3 }, () => {
         /ceiling of 5 steps; raise LLM_MAX_STEPS/.test(error.message),
     );
     assert.equal(model.requests.length, 6);
+    // The last two looks at a page are sent whole.
+    assert.equal(model.requests.at(-1)?.match(/an older look at the page/g)?.length, 3);
   });
 
   test('tokens are counted as the model counts them, and end the run before more are paid for', async () => {

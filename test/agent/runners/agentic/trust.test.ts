@@ -65,6 +65,7 @@ suite('whom to believe', { concurrency: 3 }, () => {
       for (const value of hidden) assert.ok(!body?.includes(value), `${value} in ${body ?? ''}`);
     }
     assert.match(model.requests[0] ?? '', /log in as ada with \{\{PASSWORD\}\}/);
+    assert.doesNotMatch(model.requests.at(-1) ?? '', /an older look/);
     assert.deepEqual(seen.artifacts, ['screenshots/account-page.png']);
     const again = { prompt, model: null, environment, learnedScript: seen.learnedScript ?? null };
     assert.equal((await runAgenticCheck(again)).failure, null);
