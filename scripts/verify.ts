@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 
-/** Scripts of `package.json`, the longest first. The types of all sources at once take more memory than a linter gets. */
+/** Scripts of `package.json`, the longest first. */
 const steps = [
-  ...['lint:control-plane', 'lint:test', 'lint:rest', 'lint:console'],
-  ...['format', 'types', 'unused', 'openapi', 'boundaries', 'docs', 'words', 'lines'],
+  ...['format', 'lint', 'types', 'unused', 'lint:statements', 'openapi', 'boundaries'],
+  ...['docs', 'words', 'lines'],
 ];
 
 /** Runs a script and prints what it said in one piece; true when it passed. */

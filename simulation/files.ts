@@ -134,7 +134,7 @@ export function losePower(from: string, copy: string, random: () => number): voi
 export const statements = { count: 0 };
 
 // Parts of these classes are put in the place of others.
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
 type Any = any;
 const databaseOf = new WeakMap<object, object>();
 let isAsking = false;

@@ -17,7 +17,7 @@ import { epoch, pending, runningHost, type Host } from './world.ts';
 
 type Callback = (...given: unknown[]) => void;
 /** Parts of Node that have other types each are put in the place of others. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
 type Any = any;
 
 // --- time

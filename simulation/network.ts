@@ -433,7 +433,7 @@ class Connection {
 // --- in the place of node:net
 
 /** eslint: parts of Node that are put in the place of others. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
 type Any = any;
 
 const hostOf = (address: string): string => names.get(address) ?? address;

@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 export interface Answer {
   status: number;
   // Bodies of every shape.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
 }
 

@@ -68,7 +68,7 @@ function endLater(): NodeJS.Timeout {
 }
 
 // node:test takes a reporter by its default export.
-// eslint-disable-next-line no-restricted-syntax
+// oxlint-disable-next-line import/no-default-export
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   let running = 0;
   let ending: NodeJS.Timeout | undefined;

@@ -30,7 +30,7 @@ async function connect(cp: TestControlPlane, key = cp.apiKey, path = '/mcp'): Pr
 async function answerOf(client: Client, name: string, args: Record<string, unknown> = {}) {
   const { content, isError } = (await client.callTool({ name, arguments: args })) as CallToolResult;
   const [first, ...beside] = content.flatMap((each) => (each.type === 'text' ? [each.text] : []));
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any
   return { isError, beside, value: JSON.parse(first ?? 'null') as any };
 }
 

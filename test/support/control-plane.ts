@@ -18,7 +18,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   // Tests look into bodies of every shape; the server has checked them against the contract.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
 }
 

@@ -40,7 +40,7 @@ const folders: Readonly<Record<string, string>> = {
 interface Model {
   apiVersion: string;
   kind: string;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each model has a type of its own
+  // oxlint-disable-next-line typescript/no-explicit-any -- each model has a type of its own
   new (object: any): { validate(): void };
 }
 

@@ -2,7 +2,6 @@
 declare module 'oidc-provider' {
   import type { RequestListener } from 'node:http';
 
-  // eslint-disable-next-line no-restricted-syntax -- so the package has it
   export default class Provider {
     constructor(issuer: string, configuration: object);
     callback(): RequestListener;

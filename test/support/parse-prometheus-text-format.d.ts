@@ -13,6 +13,5 @@ declare module 'parse-prometheus-text-format' {
     }[];
   }
   const parse: (text: string) => Family[];
-  // eslint-disable-next-line no-restricted-syntax -- so the package has it
   export default parse;
 }

@@ -8,7 +8,7 @@ export interface ReceivedMessage {
   kind: string;
   sequenceId: string;
   // Tests look into messages of every shape.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
 }
 

@@ -1,6 +1,5 @@
 /** The few things of s3rver that tests use; the package brings no types. */
 declare module 's3rver' {
-  // eslint-disable-next-line no-restricted-syntax -- so the package has it
   export default class S3rver {
     constructor(options: {
       port: number;

@@ -52,6 +52,7 @@ function useChanges(path: `v1/escalation-policies/${string}`, reload: () => Prom
         ...(next === null ? [] : [next]),
       );
       return { rotation: { ...rotation, overrides: changed } };
+      // oxlint-disable-next-line typescript/no-misused-promises -- it waits for what it is given
     }).finally(reload);
     setLast({ old: next, next: old, at: place });
   };
