@@ -1,14 +1,13 @@
 /**
  * `npm run bench -- api`: requests a second of the API on one core, keep-alive, with authentication,
- * under 10,000 checks and a million results; beside it bare Express that gives the same bytes. Then
- * answers about all checks, compressed, one after the other; and the status read while all these results
- * wait for the sums of analytics, beside the same read without them. CPU is that of the process tree, the
- * sums included.
+ * under 10,000 checks and a million results; the status read while all these results wait for the sums of analytics,
+ * beside the same read without them; and once they are summed answers about all checks and of a month, compressed,
+ * one after the other. CPU is that of the process tree, the sums included.
  */
 import { execFileSync } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
 import SqliteDatabase from 'better-sqlite3';
 import { shardOf } from '../../control-plane/db/shard.ts';
-import { Program } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import {
   httpSeconds,
@@ -18,12 +17,12 @@ import {
   type Bench,
   type HttpCost,
 } from './load.ts';
-import { inTurns, median, medianRatio, ms, show, treeCpuMs } from './measure.ts';
+import { inTurns, median, ms, show, treeCpuMs } from './measure.ts';
 
 const checks = Number(process.env['BENCH_CHECKS'] ?? 10_000);
 const results = Number(process.env['BENCH_RESULTS'] ?? 1_000_000);
-/** Only loads whose label contains this. */
-const wanted = process.env['BENCH_LOADS'] ?? '';
+/** The first check has those of a month. */
+const ofFirst = 43_200;
 /** What agents submit at once. */
 const resultsStoredAtOnce = 500;
 
@@ -34,24 +33,15 @@ interface Load {
   paths: readonly string[];
 }
 
-const measure = (pid: number, url: string, { method = 'GET', body, paths }: Load, key?: string) =>
+const measure = (pid: number, url: string, { method = 'GET', body, paths }: Load, key: string) =>
   measureHttp(pid, {
     url,
     headers: {
       'content-type': 'application/json',
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      authorization: `Bearer ${key}`,
     },
     requests: paths.map((path) => ({ path, method, ...(body === undefined ? {} : { body }) })),
   });
-
-/** Fills a database, see `seed.ts`; gives the ids of the checks. */
-export function seedResults(file: string, ...words: (string | number)[]): string[] {
-  const args = ['scripts/bench/seed.ts', file, ...words.map(String)];
-  const made = execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 1e8 });
-  return JSON.parse(made) as string[];
-}
-
-const cpuOf = (costs: readonly HttpCost[]): number[] => costs.map(({ cpuMs }) => cpuMs);
 
 /** Lets all results wait for the sums of analytics, as if they had just been stored. */
 function letResultsWait(db: SqliteDatabase.Database): void {
@@ -75,9 +65,13 @@ function letResultsWait(db: SqliteDatabase.Database): void {
 const wholeLists = [
   { label: 'overview with 24 runs', path: '/v1/check-overview' },
   { label: 'overview without runs', path: '/v1/check-overview?runs=0' },
-  { label: 'overview of 100, 24 runs', path: '/v1/check-overview?', isOfHundred: true },
+  { label: 'overview of 100, 24 runs', path: '/v1/check-overview?' },
   { label: 'statuses', path: '/v1/check-statuses' },
   { label: 'report of the last day', path: '/v1/reporting' },
+  {
+    label: 'a month of one check',
+    path: '/v1/analytics/url-monitors/{id}?quickRange=last30Days&metrics=availability,responseTime_p95',
+  },
 ];
 const answersPerRound = 5;
 
@@ -86,11 +80,12 @@ async function benchWholeLists(
   rounds: number,
   { pid, url, key, ids }: { pid: number; url: string; key: string; ids: readonly string[] },
 ): Promise<void> {
-  for (const { label, path, isOfHundred } of wholeLists) {
-    if (!label.includes(wanted)) continue;
-    const some = ids.slice(0, 100).map((id) => `checkId=${id}`);
+  const [first = ''] = ids;
+  const some = ids.slice(0, 100).map((id) => `checkId=${id}`);
+  for (const { label, path } of wholeLists) {
+    const whole = path.endsWith('?') ? path + some.join('&') : path.replace('{id}', first);
     const read = async (): Promise<number> => {
-      const answer = await fetch(url + path + (isOfHundred === true ? some.join('&') : ''), {
+      const answer = await fetch(url + whole, {
         headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' },
       });
       if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
@@ -108,9 +103,7 @@ async function benchWholeLists(
   }
 }
 
-const backlogLabel = 'status read, all wait';
-
-/** The status read while nothing waits, and while all results wait. */
+/** The status read while nothing waits, and while all results wait; then waits until they are summed. */
 async function benchBacklog(
   rounds: number,
   file: string,
@@ -132,8 +125,9 @@ async function benchBacklog(
     if (left === 0) throw new Error('nothing waited any more: ask for more results');
     summed.push((before - left) / httpSeconds);
   }
+  while ((waiting.get() ?? 0) > 0) await pause(1_000);
   db.close();
-  show(backlogLabel, {
+  show('status read, all wait', {
     ...shownHttp(behind),
     'quiet p99': ms(middleOf(quiet, 'p99Ms'), 0),
     'quiet CPU': ms(middleOf(quiet, 'cpuMs'), 3),
@@ -142,53 +136,29 @@ async function benchBacklog(
   });
 }
 
-/** Runs each operation and its floor in turn. */
 export async function benchApi({ rounds }: Bench): Promise<void> {
   using folder = temporaryFolder();
   await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' });
   const { databaseFile: file, apiKey: key, baseUrl: url, accountId } = system;
-  const each = Math.ceil(results / checks);
-  const ids = seedResults(file, accountId, checks, each, each).slice(0, 1_000);
+  const each = Math.ceil((results - ofFirst) / checks);
+  const words = ['scripts/bench/seed.ts', file, accountId, ...[checks, ofFirst, each].map(String)];
+  const made = execFileSync(process.execPath, words, { encoding: 'utf8', maxBuffer: 1e8 });
+  const ids = (JSON.parse(made) as string[]).slice(0, 1_000);
   const pid = system.controlPlane.child.pid ?? 0;
   const status = { label: 'status read', paths: ids.map((id) => `/v1/check-statuses/${id}`) };
-  const made = {
+  const body = JSON.stringify({
     ...{ name: 'bench', activated: true, locations: ['eu-central-1'], tags: ['bench'] },
     request: { url: 'https://shop.example/health' },
-  };
+  });
   const loads: Load[] = [
     status,
     { label: 'results list of 10', paths: ids.map((id) => `/v1/check-results/${id}`) },
-    {
-      ...{ label: 'create check, durable', method: 'POST', paths: ['/v1/checks/url'] },
-      body: JSON.stringify(made),
-    },
+    { label: 'create check, durable', method: 'POST', body, paths: ['/v1/checks/url'] },
   ];
   for (const load of loads) {
-    if (!load.label.includes(wanted)) continue;
-    const { method = 'GET', body, paths } = load;
-    const sample = await fetch(url + (paths[0] ?? ''), {
-      method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body }),
-    });
-    await using floor = new Program(['scripts/bench/plain-express.ts', await sample.text()], {});
-    const { port } = JSON.parse(await floor.line('{')) as { port: number };
-    const { plain, ours } = await inTurns(
-      {
-        plain: () => measure(floor.child.pid ?? 0, `http://127.0.0.1:${port}`, load),
-        ours: () => measure(pid, url, load, key),
-      },
-      rounds,
-    );
-    show(load.label, {
-      ...shownHttp(ours),
-      'plain Express': `${middleOf(plain, 'perSecond').toFixed(0)} req/s`,
-      'plain Express, CPU': ms(middleOf(plain, 'cpuMs'), 3),
-      ratio: medianRatio(cpuOf(ours), cpuOf(plain)).toFixed(2),
-    });
+    const { ours } = await inTurns({ ours: () => measure(pid, url, load, key) }, rounds);
+    show(load.label, shownHttp(ours));
   }
+  await benchBacklog(rounds, file, () => measure(pid, url, status, key));
   await benchWholeLists(rounds, { pid, url, key, ids });
-  if (backlogLabel.includes(wanted)) {
-    await benchBacklog(rounds, file, () => measure(pid, url, status, key));
-  }
 }

@@ -1,18 +1,16 @@
 /**
- * `npm run bench -- http tcp dns icmp`: CPU of the agent over the whole path (schedule, measure, judge, outbox,
- * submit) for each run, beside the plainest loop of the same calls and, where it is installed, beside
- * blackbox_exporter, which is asked at the same time for the same targets over a kept connection.
+ * `npm run bench -- http tcp dns icmp browser`: CPU of the agent over the whole path (schedule, measure, judge,
+ * outbox, submit) for each run, beside blackbox_exporter where it is installed, which is asked at the same time for
+ * the same targets over a kept connection.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { eventually } from '../../test/support/system.ts';
 import { freePort, Program } from '../../proof/program.ts';
 import { openLoad, type Bench, type Ports } from './load.ts';
 import {
-  inTurns,
   median,
   medianRatio,
   ms,
@@ -26,23 +24,24 @@ interface Kind {
   /** Of the routes of checks. */
   pathPart: string;
   fields: (ports: Ports) => Record<string, unknown>;
-  /** The target, and its module, as the exporter has them. */
-  target: (ports: Ports) => string;
-  module: object;
+  /** The target, and its module, as the exporter has them; without it the exporter knows no such probe. */
+  exporter?: { target: (ports: Ports) => string; module: object };
+  /** How many there are, and when they run; by default a thousand, every ten seconds. */
+  checks?: number;
+  fieldsOf?: (index: number) => Record<string, unknown>;
+  windowMs?: number;
 }
 
 const kinds: Readonly<Record<string, Kind>> = {
   http: {
     pathPart: 'url',
     fields: ({ http }) => ({ request: { url: `http://127.0.0.1:${http}/` } }),
-    target: ({ http }) => `http://127.0.0.1:${http}/`,
-    module: { prober: 'http' },
+    exporter: { target: ({ http }) => `http://127.0.0.1:${http}/`, module: { prober: 'http' } },
   },
   tcp: {
     pathPart: 'tcp',
     fields: ({ tcp }) => ({ request: { hostname: '127.0.0.1', port: tcp } }),
-    target: ({ tcp }) => `127.0.0.1:${tcp}`,
-    module: { prober: 'tcp' },
+    exporter: { target: ({ tcp }) => `127.0.0.1:${tcp}`, module: { prober: 'tcp' } },
   },
   dns: {
     pathPart: 'dns',
@@ -50,39 +49,49 @@ const kinds: Readonly<Record<string, Kind>> = {
       ...{ heartbeat: {}, script: '' },
       request: { query: 'bench.example', recordType: 'A', nameServer: '127.0.0.1', port: dns },
     }),
-    target: ({ dns }) => `127.0.0.1:${dns}`,
-    module: { prober: 'dns', dns: { query_name: 'bench.example', query_type: 'A' } },
+    exporter: {
+      target: ({ dns }) => `127.0.0.1:${dns}`,
+      module: { prober: 'dns', dns: { query_name: 'bench.example', query_type: 'A' } },
+    },
   },
   icmp: {
     pathPart: 'icmp',
     fields: () => ({ request: { hostname: '127.0.0.1', pingCount: 1 } }),
-    target: () => '127.0.0.1',
-    module: { prober: 'icmp' },
+    exporter: { target: () => '127.0.0.1', module: { prober: 'icmp' } },
+  },
+  browser: {
+    ...{ pathPart: 'browser', checks: 6, windowMs: 60_000 },
+    fields: ({ http }) => ({
+      script: `const { test, expect } = require('@playwright/test');
+        test('shop', async ({ page }) => {
+          await page.goto('http://127.0.0.1:${http}/');
+          await expect(page).toHaveTitle('Shop');
+        });`,
+    }),
+    fieldsOf: (index) => ({ frequency: 1, frequencyOffset: 1 + index }),
   },
 };
 
 const exporterName = 'prometheus-blackbox-exporter';
-const windowMs = 15_000;
-const checks = 1_000;
+/** Questions to the exporter: as many as there are runs. */
 const perSecond = 100;
 
 /** The exporter and questions to it at a steady rate; null where it is not installed. */
-async function startExporter(folder: string, name: string, target: string) {
-  if (spawnSync(exporterName, ['--version']).error !== undefined) return null;
+async function startExporter(
+  folder: string,
+  name: string,
+  given: { target: string; module: object } | null,
+) {
+  if (given === null || spawnSync(exporterName, ['--version']).error !== undefined) return null;
   const file = join(folder, `${name}.yml`);
   // JSON is YAML as well.
-  writeFileSync(file, JSON.stringify({ modules: { [name]: kinds[name]?.module } }));
+  writeFileSync(file, JSON.stringify({ modules: { [name]: given.module } }));
   const port = await freePort();
   const words = [`--config.file=${file}`, `--web.listen-address=127.0.0.1:${port}`];
   const program = new Program(words, {}, { before: [exporterName, []] });
-  const answers = () =>
-    fetch(`http://127.0.0.1:${port}/-/healthy`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await eventually(answers, () => `${exporterName} answers`);
+  await program.answers(`http://127.0.0.1:${port}/-/healthy`);
   const agent = new Agent({ keepAlive: true });
-  const path = `/probe?module=${name}&target=${encodeURIComponent(target)}`;
+  const path = `/probe?module=${name}&target=${encodeURIComponent(given.target)}`;
   const made = { probes: 0, failed: 0 };
   const startedAt = performance.now();
   let asked = 0;
@@ -108,61 +117,47 @@ async function startExporter(folder: string, name: string, target: string) {
   };
 }
 
-function plainCpuMs(kind: string, port: number): number {
-  const words = ['scripts/bench/plain.ts', kind, String(port), '1000', String(perSecond)];
-  return Number(execFileSync(process.execPath, words, { encoding: 'utf8' }));
-}
-
 async function benchKind(
   { system, ports, rounds }: Bench,
   name: string,
-  kind: Kind,
+  { pathPart, fields, exporter: known, checks = 1_000, fieldsOf, windowMs = 15_000 }: Kind,
 ): Promise<void> {
   const load = await openLoad(system, {
-    ...{ name: `bench-${name}`, checks, pathPart: kind.pathPart, settleMs: 12_000 },
-    fields: kind.fields(ports),
+    ...{ name: `bench-${name}`, checks, pathPart, settleMs: 12_000 },
+    ...{ fields: fields(ports), fieldsOf },
   });
-  await using exporter = await startExporter(system.folder, name, kind.target(ports));
+  const given = known === undefined ? null : { ...known, target: known.target(ports) };
+  await using exporter = await startExporter(system.folder, name, given);
   const runs = 'monitor_agent_runs_total';
   const failures = () => load.metric(runs, /outcome="(?!passed")/);
+  const soFar = async () => ({
+    ...{ runs: await load.metric(runs), cpuMs: treeCpuMs(load.pid) },
+    ...{ written: treeWrittenBytes(load.pid), probes: exporter?.made.probes ?? 0 },
+    probesCpuMs: exporter === null ? 0 : treeCpuMs(exporter.pid),
+  });
   const failedBefore = await failures();
-  const other: number[] = [];
+  const costs: number[] = [];
   const written: number[] = [];
-  const whole = async (): Promise<number> => {
-    const before = [
-      await load.metric(runs),
-      treeCpuMs(load.pid),
-      treeWrittenBytes(load.pid),
-    ] as const;
-    const beside = exporter && { probes: exporter.made.probes, cpuMs: treeCpuMs(exporter.pid) };
+  const others: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const before = await soFar();
     await pause(windowMs);
-    const cpuMs = treeCpuMs(load.pid) - before[1];
-    if (exporter !== null && beside !== null) {
-      const probes = exporter.made.probes - beside.probes;
-      other.push((treeCpuMs(exporter.pid) - beside.cpuMs) / probes);
-    }
-    const made = (await load.metric(runs)) - before[0];
-    written.push((treeWrittenBytes(load.pid) - before[2]) / made);
-    return cpuMs / made;
-  };
-  const port = ports[name as keyof Ports] as number | undefined;
-  const plain = async () =>
-    Promise.resolve(port === undefined ? Number.NaN : plainCpuMs(name, port));
-  const costs = await inTurns({ whole, plain }, rounds);
+    const now = await soFar();
+    const made = now.runs - before.runs;
+    costs.push((now.cpuMs - before.cpuMs) / made);
+    written.push((now.written - before.written) / made);
+    others.push((now.probesCpuMs - before.probesCpuMs) / (now.probes - before.probes));
+  }
   const failed = (await failures()) - failedBefore + (exporter?.made.failed ?? 0);
-  show(`${name}, ${perSecond} runs/s`, {
-    'CPU per run, whole path': ms(median(costs.whole)),
-    ...(port !== undefined && {
-      'plain loop paced': ms(median(costs.plain)),
-      ratio: medianRatio(costs.whole, costs.plain).toFixed(2),
-    }),
+  show(`${name}, ${checks} checks`, {
+    'CPU per run, whole path': ms(median(costs)),
     ...(exporter !== null && {
-      'plain blackbox_exporter': ms(median(other)),
-      'ratio to it': medianRatio(costs.whole, other).toFixed(2),
+      'plain blackbox_exporter': ms(median(others)),
+      'ratio to it': medianRatio(costs, others).toFixed(2),
       'plain PSS of it': `${treePssMib(exporter.pid).toFixed(0)} MiB`,
     }),
     'written per result': `${(median(written) / 1_000).toFixed(1)} KB`,
-    [`PSS with ${checks} checks`]: `${treePssMib(load.pid).toFixed(0)} MiB`,
+    PSS: `${treePssMib(load.pid).toFixed(0)} MiB`,
     ...(failed > 0 && { FAILED: String(failed) }),
   });
   await load.agent.kill9();

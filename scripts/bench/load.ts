@@ -26,8 +26,8 @@ interface LoadOptions {
   pathPart?: string;
   /** Fields of each check, beside those that all have. */
   fields: Record<string, unknown>;
-  /** When the check at a place runs; by default every ten seconds. */
-  scheduleOf?: (index: number) => Record<string, number>;
+  /** Fields of the check at a place; by default it runs every ten seconds. */
+  fieldsOf?: ((index: number) => Record<string, unknown>) | undefined;
   /** Further fields of the location. */
   location?: Record<string, unknown>;
   /** Until the agent is in its schedule and has compiled what it runs often. */
@@ -53,12 +53,12 @@ export async function repeat(times: number, work: (index: number) => Promise<unk
 /** An agent with so many checks, settled into its schedule. */
 export async function openLoad(system: System, options: LoadOptions): Promise<Load> {
   const { name, checks, pathPart = 'url', fields, settleMs } = options;
-  const { scheduleOf = () => ({ frequency: 0, frequencyOffset: 10 }) } = options;
+  const { fieldsOf = () => ({ frequency: 0, frequencyOffset: 10 }) } = options;
   const key = await system.makeLocation(name, options.location);
   await repeat(checks, (index) =>
     system.api('POST', `/v1/checks/${pathPart}`, {
       ...{ name: `${name} ${index}`, doubleCheck: false, privateLocations: [name] },
-      ...scheduleOf(index),
+      ...fieldsOf(index),
       ...fields,
     }),
   );

@@ -6,34 +6,26 @@
 import { Program } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { readOptions, refuse } from '../options.ts';
-import { benchAnalytics } from './analytics.ts';
 import { benchApi } from './api.ts';
-import { benchBrowser } from './browser.ts';
 import { benchConsole } from './console.ts';
 import { benchEncryption } from './encryption.ts';
 import { benchFleet } from './fleet.ts';
 import { benchIngest } from './ingest.ts';
 import { kindParts } from './kinds.ts';
 import type { Bench, Ports } from './load.ts';
-import { benchScrub } from './scrub.ts';
 import { benchSlots } from './slots.ts';
 import { benchStart } from './start.ts';
 import { benchStatusPage } from './status-page.ts';
-import { benchTiming } from './timing.ts';
 
 const parts: Record<string, (bench: Bench) => Promise<void>> = {
-  analytics: benchAnalytics,
-  scrub: benchScrub,
   api: benchApi,
   console: benchConsole,
   'status-page': benchStatusPage,
-  browser: benchBrowser,
   ingest: benchIngest,
   fleet: benchFleet,
   start: benchStart,
   ...kindParts,
   encryption: benchEncryption,
-  timing: benchTiming,
   slots: benchSlots,
 };
 

@@ -1,16 +1,14 @@
 /**
  * Fills a database that a control plane has made with results of URL checks that run every minute, written
- * straight into the tables. The results wait for the sums of analytics when `waiting` says so.
- * Arguments: file, account id, checks, results of the first check, results of each other one, `waiting`.
- * Prints the ids of the checks.
+ * straight into the tables. Arguments: file, account id, checks, results of the first check, results of each other
+ * one. Prints the ids of the checks.
  */
 import { randomUUID } from 'node:crypto';
 import SqliteDatabase, { type Statement } from 'better-sqlite3';
 import { encodePayload } from '../../control-plane/db/columns.ts';
-import { shardOf } from '../../control-plane/db/shard.ts';
 import { seededRandom } from '../../proof/random.ts';
 
-const [file = '', account_id = '', checks, ofFirst, ofOthers, waits] = process.argv.slice(2);
+const [file = '', account_id = '', checks, ofFirst, ofOthers] = process.argv.slice(2);
 const minuteMs = 60_000;
 const now = Math.floor(Date.now() / minuteMs) * minuteMs;
 const run_location = 'eu-central-1';
@@ -68,9 +66,6 @@ const payloads = Array.from({ length: 1_000 }, (_, index) => {
 });
 
 const ids = Array.from({ length: Number(checks) }, () => randomUUID());
-/** By shard: numbers of results that wait. */
-const waiting = new Map<number, number[]>();
-
 function insertMinute(minute: number): void {
   const at = now - minute * minuteMs;
   const times = { scheduled_for: at, created_at: at };
@@ -89,10 +84,6 @@ function insertMinute(minute: number): void {
       ...{ ...times, started_at: at, stopped_at: at + took, response_time_ms: took, epoch: 1 },
     });
     insert('result_payloads', { result_seq, encoding, payload, checksum });
-    const shard = shardOf(check_id);
-    const ofShard = waiting.get(shard) ?? [];
-    ofShard.push(result_seq);
-    waiting.set(shard, ofShard);
   }
 }
 
@@ -114,13 +105,6 @@ db.transaction(() => {
 for (let left = Number(ofFirst); left > 0; left -= 60) {
   db.transaction(() => {
     for (let minute = left; minute > Math.max(0, left - 60); minute -= 1) insertMinute(minute - 1);
-    for (const [shard, finals] of waits === 'waiting' ? waiting : []) {
-      insert('roll_up_inbox', {
-        ...{ shard, first_seq: finals[0], result_count: finals.length },
-        ...{ results_json: JSON.stringify({ finals }), created_at: now - left * minuteMs },
-      });
-    }
-    waiting.clear();
   })();
 }
 db.pragma('wal_checkpoint(TRUNCATE)');

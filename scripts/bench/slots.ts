@@ -11,7 +11,7 @@ export async function benchSlots({ system, ports }: Bench): Promise<void> {
   const { agent, pid } = await openLoad(system, {
     ...{ name, checks, settleMs: 12_000 },
     fields: { request: { url: `http://127.0.0.1:${ports.http}/` } },
-    scheduleOf: (index) => ({ frequency: 1, frequencyOffset: 1 + (index % 10) }),
+    fieldsOf: (index) => ({ frequency: 1, frequencyOffset: 1 + (index % 10) }),
   });
   const since = Date.now();
   const pids = { agent: pid, 'control plane': system.controlPlane.child.pid ?? 0 };

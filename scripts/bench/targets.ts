@@ -1,42 +1,21 @@
 /** The servers that are probed, in a process of their own. Prints their ports as JSON. */
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
-import dnsPacket from 'dns-packet';
+import { listen } from '../../proof/listen.ts';
+import { openNameServer } from '../../proof/name-server.ts';
 
-const delayMs = 50;
-
-const http = createHttpServer(({ url }, response) => {
-  if (url === '/missing') {
-    response.writeHead(404).end('not found');
-    return;
-  }
-  if (url !== '/delayed') {
-    response.end('ok');
-    return;
-  }
-  const arrivedAt = performance.now();
-  setTimeout(() => {
-    // The delay as it was, not as it was meant: timers are late by a millisecond or so.
-    response.writeHead(200, { 'x-took-ms': String(performance.now() - arrivedAt) }).end('ok');
-  }, delayMs);
-}).listen(0, '127.0.0.1');
+const http = await listen(
+  createHttpServer(({ url }, response) => {
+    response.writeHead(url === '/missing' ? 404 : 200, { 'content-type': 'text/html' });
+    response.end('<!doctype html><title>Shop</title>ok');
+  }),
+);
 const tcp = createTcpServer((socket) => {
   socket.on('error', () => undefined);
   socket.end();
 }).listen(0, '127.0.0.1');
-const dns = createSocket('udp4');
-dns.on('message', (message, from) => {
-  const { id, questions } = dnsPacket.decode(message);
-  const encoded = dnsPacket.encode({
-    ...{ type: 'response', id: id ?? 0, flags: dnsPacket.RECURSION_DESIRED },
-    questions: questions ?? [],
-    answers: [{ type: 'A', name: questions?.[0]?.name ?? '', ttl: 60, data: '192.0.2.1' }],
-  });
-  dns.send(encoded, from.port, from.address);
-});
-dns.bind(0, '127.0.0.1');
-await Promise.all([http, tcp, dns].map((server) => once(server, 'listening')));
-const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
-console.log(JSON.stringify({ http: portOf(http), tcp: portOf(tcp), dns: portOf(dns) }));
+await once(tcp, 'listening');
+const dns = await openNameServer((_name, answer) => answer(true));
+const { port } = tcp.address() as AddressInfo;
+console.log(JSON.stringify({ http: http.port, tcp: port, dns: dns.port }));

@@ -1,7 +1,6 @@
 /**
- * Benchmarks beside the release before, in turns on the same machine. Rows of `npm run bench` that start
- * the programs are measured by this commit's benchmarks on both; rows of modules by the benchmark of each
- * version, where it is the same in both.
+ * Benchmarks beside the release before, in turns on the same machine: both are measured by this commit's
+ * `npm run bench`.
  *
  * A row is worse when its median pair is more than 5 % worse, and all pairs but one in nine are worse at all. By
  * chance alone the second happens to one row in fifty. Each row has three pairs; one that looks worse gets nine.
@@ -21,25 +20,22 @@ const manyPairs = 9;
 /** An older program may never do what a benchmark waits for. */
 const partLimitMs = 15 * 60_000;
 
-/** Parts of `npm run bench`, by what they measure. */
-const parts = {
-  programs: [
-    ...['api', 'status-page', 'ingest', 'fleet', 'start', 'http', 'tcp', 'dns', 'icmp'],
-    ...['encryption', 'timing', 'slots'],
-  ],
-  modules: ['analytics', 'scrub', 'browser', 'console'],
-};
+/** Parts of `npm run bench`. */
+const parts = [
+  ...['api', 'status-page', 'ingest', 'fleet', 'start', 'http', 'tcp', 'dns', 'icmp', 'browser'],
+  ...['encryption', 'slots', 'console'],
+];
 
 /** Less is better, but of rates. */
 const measured = /^(\d+(?:\.\d+)?) (?:ms|µs|s|MiB|KB|kB|bytes|\w+\/s)$/;
 
-/** The figures of a row that can be compared, by its name and theirs: what is plain stands for the machine. */
+/** The figures of a row that can be compared, by its name and theirs: what is plain stands for other programs. */
 export function figuresIn(rows: readonly ShownRow[]): Map<string, { value: number; unit: string }> {
   const found = new Map<string, { value: number; unit: string }>();
   for (const { label, values } of rows) {
     for (const [name, text] of Object.entries(values)) {
       const [, number] = measured.exec(text) ?? [];
-      if (number === undefined || label.startsWith('plain') || name.startsWith('plain')) continue;
+      if (number === undefined || name.startsWith('plain')) continue;
       const unit = text.slice(number.length + 1);
       found.set(`${label}: ${name}`, { value: Number(number), unit });
     }
@@ -69,14 +65,13 @@ export function isWorse(ratios: readonly number[]): boolean {
 
 interface Side {
   name: 'before' | 'after';
-  checkout: string;
   /** A folder with both programs. */
   built: string;
 }
 
 async function measure(
   context: ReleaseContext,
-  { name, checkout, built }: Side,
+  { name, built }: Side,
   part: string,
 ): Promise<Figures> {
   const rows = join(context.work, `bench-${name}.jsonl`);
@@ -84,7 +79,6 @@ async function measure(
   await runLogged(context, {
     name: `bench-${part}-${name}`,
     words: ['npx', 'node', 'scripts/bench/main.ts', part],
-    folder: parts.modules.includes(part) ? checkout : context.checkout,
     limitMs: partLimitMs,
     environment: { BENCH_ROUNDS: '1', BENCH_ROWS: rows, TEST_PROGRAMS: built },
     next: `run \`BENCH_ROUNDS=1 npm run bench -- ${part}\`, and mend what it names`,
@@ -93,24 +87,11 @@ async function measure(
   return figuresIn(lines.map((line) => JSON.parse(line) as ShownRow));
 }
 
-/** Why a part says nothing about the older version; null where it does. */
-function obstacleOf(context: ReleaseContext, before: Side, part: string): string | null {
-  if (!parts.modules.includes(part)) return null;
-  const files = ['measure', part].map((name) => join('scripts', 'bench', `${name}.ts`));
-  const isSame = files.every((file) => {
-    const [old, own] = [before.checkout, context.checkout].map((folder) => join(folder, file));
-    return existsSync(old ?? '') && readFileSync(old ?? '').equals(readFileSync(own ?? ''));
-  });
-  return isSame ? null : 'its benchmark is another one there';
-}
-
 async function pairsOf(
   context: ReleaseContext,
   [before, after]: readonly [Side, Side],
   part: string,
 ): Promise<Map<string, number[]> | string> {
-  const obstacle = obstacleOf(context, before, part);
-  if (obstacle !== null) return obstacle;
   const ratios = new Map<string, number[]>();
   const looks = (): boolean => [...ratios.values()].some(looksWorse);
   const first = context.isLong ? manyPairs : fewPairs;
@@ -137,7 +118,7 @@ async function pairsOf(
 async function sideBefore(context: ReleaseContext, release: Release): Promise<Side> {
   const checkout = await installedPrevious(context, release);
   const { scripts } = readJson<{ scripts: Record<string, string> }>(join(checkout, 'package.json'));
-  if (!('packages' in scripts)) return { name: 'before', checkout, built: checkout };
+  if (!('packages' in scripts)) return { name: 'before', built: checkout };
   const built = join(context.work, 'bench-before');
   await runLogged(context, {
     name: 'bench-build',
@@ -145,7 +126,7 @@ async function sideBefore(context: ReleaseContext, release: Release): Promise<Si
     folder: checkout,
     next: 'name another release with --previous',
   });
-  return { name: 'before', checkout, built };
+  return { name: 'before', built };
 }
 
 const shown = (ratio: number): string =>
@@ -156,14 +137,14 @@ export async function compareWithPrevious(context: ReleaseContext): Promise<Find
   if (release === undefined) return noRelease;
   const sides = [
     await sideBefore(context, release),
-    { name: 'after', checkout: context.checkout, built: join(context.work, 'built') },
+    { name: 'after', built: join(context.work, 'built') },
   ] as const;
   const changes = readChanges(context.checkout, context.version) ?? '';
   const rows: { row: string; worse: number; least: number; most: number; pairs: number }[] = [];
   const stopping: string[] = [];
   const noisy: string[] = [];
   const left: string[] = [];
-  for (const part of [...parts.programs, ...parts.modules]) {
+  for (const part of parts) {
     const pairs = await pairsOf(context, sides, part);
     if (typeof pairs === 'string') {
       context.say(`${part}: not compared, ${pairs}`);
