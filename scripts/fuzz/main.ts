@@ -24,8 +24,6 @@ const { values } = readOptions({
 const count = wholeNumber('count', values.count);
 await using cp = await startTestControlPlane({
   requestsPerMinute: 0,
-  // Passkeys belong to a host name.
-  settings: { PUBLIC_URL: 'http://localhost' },
   ...(values.verbose ? { logger: pino({ level: 'error' }) } : {}),
 });
 let shown = 0;

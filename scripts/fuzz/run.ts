@@ -18,6 +18,7 @@ import {
   agentKeyOf,
   buildWorld,
   createAccount,
+  exampleBodies,
   exampleQuery,
   kindsOfParams,
   paramNames,
@@ -25,15 +26,7 @@ import {
   type Kind,
   type World,
 } from '../../test/support/world.ts';
-import { runErrands, work, type Errands } from '../../test/support/errands.ts';
-import {
-  codeAt,
-  goodPassword,
-  insertMember,
-  startPersonSession,
-} from '../../test/support/people.ts';
-import { newPasskey } from '../../test/support/software-passkey.ts';
-import { pushSubscription } from '../../test/support/world.ts';
+import { insertMember, startPersonSession } from '../../test/support/people.ts';
 import { rowsOf } from '../../test/support/tables.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import { playClients } from './broker.ts';
@@ -65,12 +58,36 @@ export interface FuzzReport {
   seconds: number;
 }
 
-/** Operations that no request can make succeed, and why. */
+/** Operations that need files, codes or runs from other calls, by the test that makes these and plays them. */
+const playedBy: Readonly<Record<string, readonly string[]>> = {
+  'check-sessions': [
+    ...['callCheckTrigger', 'callCheckTriggerByPost'],
+    ...['callGroupTrigger', 'callGroupTriggerByPost'],
+  ],
+  'code-bundles': ['agentDownloadCodeBundle'],
+  'compat/test-sessions': ['agentSendLogs', 'downloadReport'],
+  'people/passkeys': [
+    ...['getMyPasskey', 'beginMyPasskey', 'addMyPasskey', 'renameMyPasskey', 'removeMyPasskey'],
+  ],
+  'people/people': ['changeMyPassword'],
+  'people/second-factor': ['beginMySecondFactor', 'confirmMySecondFactor', 'removeMySecondFactor'],
+  'projects/projects': ['peekCodeBundle'],
+  'results/artifacts/downloads': ['downloadArtifact'],
+  'results/artifacts/uploads': ['agentUploadArtifact'],
+  'results/baselines': ['downloadFile'],
+};
+
+/** Operations that no request here can make succeed, and why. */
 export const cannotSucceed: Readonly<Record<string, string>> = {
   getOnCallCalendar: '404: its signature cannot be drawn',
   approveBaselines: '409: no agent sends the images of a result',
   agentDownloadBaseline: '404: the image of a baseline is never stored here',
   agentShareRun: '404: no agent has a run of a suite in progress',
+  ...Object.fromEntries(
+    Object.entries(playedBy).flatMap(([name, operations]) =>
+      operations.map((operation) => [operation, `test/control-plane/${name}.test.ts plays it`]),
+    ),
+  ),
 };
 
 /** What is cancelled is kept, and what is off is read as off. */
@@ -263,50 +280,6 @@ function wellFormed(value: unknown): string | undefined {
   });
 }
 
-/** What the person of a sequence knows and has: without it nothing gets past the door of their profile. */
-class Proofs {
-  #password = goodPassword;
-  #secret = '';
-  #passkey: Record<string, unknown> = {};
-
-  /** Fields that make a body right. */
-  fieldsFor(operationId: string, publicUrl: string): Record<string, unknown> {
-    const password = { password: this.#password };
-    // A code works once: each operation has one of its own among those that are taken.
-    const code = (steps: number) => ({ code: codeAt(this.#secret, Date.now() + steps * 30_000) });
-    switch (operationId) {
-      case 'changeMyPassword':
-        return { currentPassword: this.#password, newPassword: `${this.#password} and one` };
-      case 'beginMySecondFactor':
-      case 'beginMyPasskey':
-      case 'removeMyPasskey':
-        return password;
-      case 'confirmMySecondFactor':
-        return this.#secret === '' ? {} : code(0);
-      case 'removeMySecondFactor':
-        return this.#secret === '' ? password : { ...password, ...code(1) };
-      case 'addMyDevice':
-        return { subscription: pushSubscription };
-      case 'addMyPasskey': {
-        const options = (this.#passkey['options'] ?? {}) as object;
-        const credential = newPasskey({ ...options, origin: new URL(publicUrl).origin });
-        return { state: this.#passkey['state'] ?? '', credential };
-      }
-      default:
-        return {};
-    }
-  }
-
-  learn(operationId: string, body: unknown, text: string): void {
-    if (operationId === 'changeMyPassword') {
-      this.#password = String((body as { newPassword?: unknown } | undefined)?.newPassword);
-    }
-    if (operationId === 'beginMySecondFactor') this.#secret = String(parseJson(text)['secret']);
-    if (operationId === 'removeMySecondFactor') this.#secret = '';
-    if (operationId === 'beginMyPasskey') this.#passkey = parseJson(text);
-  }
-}
-
 // A key has no profile.
 const isOfPerson = ({ path }: Pick<Route, 'path'>): boolean => path.startsWith('/v1/users/me');
 
@@ -332,14 +305,7 @@ function roundOf(operations: readonly Operation[], number: number): Operation[] 
     .sort((one, other) => rankOf(one.route) - rankOf(other.route));
 }
 
-/** True when nothing around the body is damaged. */
-function isSound({ params, queryDamage, rawQuery, packing, method }: Draw): boolean {
-  const isAlive = params.every(({ from }) => from === 'alive');
-  return isAlive && queryDamage.length === 0 && !(rawQuery ?? packing ?? method);
-}
-
 class Sequence {
-  readonly #proofs = new Proofs();
   /** How many of a kind were ended as their operations mean it. */
   readonly #ended = new Map<Kind, number>();
   readonly #game: Game;
@@ -347,7 +313,7 @@ class Sequence {
   readonly #keys: Record<'full' | 'reader' | 'foreign' | 'agent' | 'person', string>;
   readonly #own: World;
   readonly #foreign: World;
-  readonly #errands: Errands;
+  readonly #bodies: ReadonlyMap<string, unknown>;
 
   private constructor(
     game: Game,
@@ -355,14 +321,14 @@ class Sequence {
     keys: Record<'full' | 'reader' | 'foreign' | 'agent' | 'person', string>,
     own: World,
     foreign: World,
-    errands: Errands,
+    bodies: ReadonlyMap<string, unknown>,
   ) {
     this.#game = game;
     this.#number = number;
     this.#keys = keys;
     this.#own = own;
     this.#foreign = foreign;
-    this.#errands = errands;
+    this.#bodies = bodies;
   }
 
   /** Plays one in accounts of its own, and removes them: they would only slow the timers down. */
@@ -390,9 +356,14 @@ class Sequence {
     own.world.ids.passkey = [];
     own.world.ids.device = [];
     const keys = { person, full: own.key, reader: reader.rawKey, foreign: foreign.key, agent };
-    const target = { url: game.cp.url, key: own.key };
-    const errands = await runErrands(game.cp, target, agent, own.world);
-    const sequence = new Sequence(game, number, keys, own.world, foreign.world, errands);
+    const sequence = new Sequence(
+      game,
+      number,
+      keys,
+      own.world,
+      foreign.world,
+      await exampleBodies(own.world),
+    );
     await sequence.#play();
     const accounts = [accountId, foreign.world.accountId];
     await services.db.deleteFrom('accounts').where('id', 'in', accounts).execute();
@@ -418,24 +389,13 @@ class Sequence {
       if (operation.route.path.endsWith('/completion')) {
         Object.assign(draw, { query: { maxWaitSeconds: 1 }, queryDamage: [], rawQuery: null });
       }
-      const good = this.#errands.bodies.get(operation.route.operationId);
+      const good = this.#bodies.get(operation.route.operationId);
       if (good !== undefined && (step < meant.length || step % stepsPerGoodBody === 0)) {
         draw.body = structuredClone(good);
       }
-      if (draw.body instanceof Object) {
-        const { publicUrl } = this.#game.cp.controlPlane.services;
-        Object.assign(draw.body, this.#proofs.fieldsFor(operation.route.operationId, publicUrl));
-      }
       const ids = { own: this.#own.ids, foreign: this.#foreign.ids };
       const made = makeRequest(operation.route, draw, ids);
-      const given = isSound(draw) ? this.#errands.requests.get(operation.route.operationId) : {};
-      const headers = { ...made.headers, ...given?.headers };
-      const seen =
-        given?.path === undefined || made.seen === undefined
-          ? made.seen
-          : { ...made.seen, query: given.path.split('?')[1] ?? '' };
-      const isMeant = step < meant.length;
-      await this.#step(operation, { ...made, ...given, headers, seen }, step, isMeant);
+      await this.#step(operation, made, step);
     }
     await this.#playDoors();
   }
@@ -512,22 +472,13 @@ class Sequence {
   }
 
   /** The answer; undefined where there may be none. */
-  async #answerTo(route: Route, made: MadeRequest, isMeant: boolean): Promise<Answer | undefined> {
+  async #answerTo(route: Route, made: MadeRequest): Promise<Answer | undefined> {
     const isTriggerCall = route.path.includes('/trigger/{token}');
-    const timeoutMs = isTriggerCall && !isMeant ? triggerWaitMs : hangMs;
     // Uploads have no schema: a packed file is what most of them take.
     const bytes = made.bytes ?? (route.bodyStream === true ? gzipSync(made.path) : undefined);
-    let isOver = false;
+    const timeoutMs = isTriggerCall ? triggerWaitMs : hangMs;
     try {
-      const answer = this.#request({ ...made, bytes }, this.#headersOf(route, made), timeoutMs);
-      const working = async () => {
-        while (isTriggerCall && !isOver) await work(this.#errands.agent);
-      };
-      // The sequence may have deleted the key of its agent.
-      const worked = working().catch(() => undefined);
-      const over = answer.finally(() => (isOver = true));
-      const [got] = await Promise.all([over, worked]);
-      return got;
+      return await this.#request({ ...made, bytes }, this.#headersOf(route, made), timeoutMs);
     } catch (error) {
       if (isTriggerCall && error instanceof Error && error.name === 'TimeoutError') return;
       const isHungUp = /EPIPE|ECONNRESET|other side closed/.test(String(error));
@@ -536,24 +487,18 @@ class Sequence {
     }
   }
 
-  async #step(
-    operation: Operation,
-    made: MadeRequest,
-    step: number,
-    isMeant: boolean,
-  ): Promise<void> {
+  async #step(operation: Operation, made: MadeRequest, step: number): Promise<void> {
     const { route } = operation;
     const { report, cp, seed } = this.#game;
     report.requests += 1;
     let answer: Answer | undefined;
     try {
-      answer = await this.#answerTo(route, made, isMeant);
+      answer = await this.#answerTo(route, made);
       if (answer === undefined) return;
       const counts = report.answers.get(route.operationId) ?? new Map<number, number>();
       report.answers.set(route.operationId, counts);
       counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
       if (!checkAnswer(operation, made, answer)) return;
-      this.#proofs.learn(route.operationId, made.seen?.body, answer.text);
       if (route.method === 'DELETE') await this.#expectGone(route, made);
       else await this.#readBack(route, made, answer);
     } catch (error) {

@@ -1,7 +1,8 @@
 /** A fixed share of `npm run fuzz`, so that CI plays the same requests every time; all with `TEST_LONG=1`. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import test from 'node:test';
-import { fuzz } from '../../scripts/fuzz/run.ts';
+import { cannotSucceed, fuzz } from '../../scripts/fuzz/run.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { isLong } from '../support/random.ts';
 
@@ -10,11 +11,7 @@ const steps = isLong ? 400 : 120;
 const count = isLong ? 20_000 : 12 * steps;
 const seed = 6;
 test('random requests are answered by the contract, and nothing breaks', async (t) => {
-  await using cp = await startTestControlPlane({
-    requestsPerMinute: 0,
-    // Passkeys belong to a host name.
-    settings: { PUBLIC_URL: 'http://localhost' },
-  });
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
   const report = await fuzz(cp, { count, seed, steps });
   t.diagnostic(
     `seed ${seed}: ${report.requests} requests in ${report.seconds.toFixed(1)} s, ${report.readBack} read back`,
@@ -23,6 +20,10 @@ test('random requests are answered by the contract, and nothing breaks', async (
   assert.equal(report.requests, count);
   // A generator that only ever makes what is refused would find nothing.
   assert.deepEqual(report.neverAccepted, []);
+  for (const why of Object.values(cannotSucceed)) {
+    const [file] = /^test\/\S+/.exec(why) ?? [];
+    assert.ok(file === undefined || existsSync(file), why);
+  }
   assert.deepEqual([report.clients > 0, report.commands > 0], [true, true]);
   assert.ok(report.readBack >= count / 40, `only ${report.readBack} were read back`);
 });
