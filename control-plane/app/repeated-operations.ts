@@ -52,7 +52,7 @@ import {
 } from '../sessions/index.ts';
 import { type CodeBundleStore, pruneCodeBundles } from '../checks/index.ts';
 import { pruneRollUps, RollUp, setRawFrom } from '../analytics/index.ts';
-import { compareChecks } from '../shadow/index.ts';
+import { compareChecks, reportVerdicts } from '../shadow/index.ts';
 import { forgetConsoleSessions } from '../accounts/index.ts';
 
 const minuteMs = 60_000;
@@ -153,7 +153,11 @@ export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
     onOne(
       'compare-verdicts',
       minuteMs,
-      (stopping) => compareChecks(services, send, stopping, resultsKeptMs),
+      async (stopping) => {
+        // First: a turn takes minutes, and writes what is reported.
+        await reportVerdicts(services);
+        await compareChecks(services, send, stopping, resultsKeptMs);
+      },
       trusted,
     ),
     onOne('forget-person-links', hourMs, () => forgetLinks(services), trusted),

@@ -26,6 +26,7 @@ import * as runShards from './migrations/0066-run-shards.ts';
 import * as baselines from './migrations/0067-baselines.ts';
 import * as countedChecks from './migrations/0068-counted-checks.ts';
 import * as endedSubscriptions from './migrations/0069-ended-subscriptions.ts';
+import * as shadowReports from './migrations/0070-shadow-reports.ts';
 import type { Db } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -64,6 +65,7 @@ const migrations = {
   '0067-baselines': baselines,
   '0068-counted-checks': countedChecks,
   '0069-ended-subscriptions': endedSubscriptions,
+  '0070-shadow-reports': shadowReports,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

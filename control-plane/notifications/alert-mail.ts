@@ -1,12 +1,17 @@
-/** An alert as a mail to a person, who is no channel. */
+/** Messages as mails to people, who are no channels. */
 import { shorten } from '../core/escape.ts';
 import type { Services } from '../core/services.ts';
 import { AlertLinks } from './alert-links.ts';
 import { htmlOf, textOf } from './channels/email-body.ts';
 import type { AlertFacts, Mail } from './facts.ts';
-import { messageOf, subjectOf } from './message.ts';
+import { type Message, messageOf, subjectOf } from './message.ts';
 
 const maxSubjectLength = 200;
+
+export const mailTo = (to: string, message: Message): Mail => ({
+  ...{ to, subject: shorten(subjectOf(message), maxSubjectLength) },
+  ...{ text: textOf(message), html: htmlOf(message), headers: {} },
+});
 
 export function alertMail(
   { secrets, publicUrl }: Pick<Services, 'secrets' | 'publicUrl'>,
@@ -17,12 +22,5 @@ export function alertMail(
   const texts = messageOf(facts, facts.alertId, publicUrl);
   const of = { accountId, recipient: { personId: person.id } };
   const actions = new AlertLinks(secrets, publicUrl).actionsOf(facts, texts, of);
-  const message = { ...texts, actions };
-  return {
-    to: person.email,
-    subject: shorten(subjectOf(message), maxSubjectLength),
-    text: textOf(message),
-    html: htmlOf(message),
-    headers: {},
-  };
+  return mailTo(person.email, { ...texts, actions });
 }

@@ -172,6 +172,18 @@ export interface ControlPlaneFacts {
   isOver: boolean;
 }
 
+/** A report in words of its own. */
+export interface ReportFacts {
+  kind: 'report';
+  at: number;
+  label: string;
+  title: string;
+  reason: string;
+  details: { label: string; value: string }[];
+  link: { url: string; text: string };
+  incidentKey: string;
+}
+
 /** A test of a channel, or of a device of the person who tests it. */
 export interface TestFacts {
   kind: 'test';
@@ -186,6 +198,7 @@ export type NotificationFacts =
   | GroupFacts
   | OverrunFacts
   | ControlPlaneFacts
+  | ReportFacts
   | TestFacts;
 
 /** A request to a subscriber of a status page; where it goes stands in the subscription. */

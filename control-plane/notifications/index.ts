@@ -11,7 +11,7 @@ export {
   type LinkRecipient,
 } from './alert-links.ts';
 export { addressRule } from './allowed-addresses.ts';
-export { alertMail } from './alert-mail.ts';
+export { alertMail, mailTo } from './alert-mail.ts';
 export {
   openOutgoing,
   type OutgoingAnswer,
@@ -36,10 +36,11 @@ export type {
   LocationFacts,
   Mail,
   RecentRun,
+  ReportFacts,
   SubscriberRequest,
 } from './facts.ts';
 export { linkToCheck, linkToResult, linkToTestSession } from './links.ts';
-export { locationName } from './message.ts';
+export { locationName, messageOf } from './message.ts';
 export { count, durationText, instantText } from './phrases.ts';
 export {
   dropMessagesOfPage,

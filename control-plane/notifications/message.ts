@@ -343,6 +343,8 @@ function textsOf(
       return overrunMessage(facts, publicUrl, timezone);
     case 'control-plane':
       return controlPlaneMessage(facts, publicUrl);
+    case 'report':
+      return { ...facts, tone: 'notice', subject: facts.title, recentRuns: [] };
     case 'test':
       return {
         tone: 'notice',

@@ -193,7 +193,7 @@ async function write(
       const fits_between_runs = toFlag(each.fitsBetweenRuns);
       if (open !== undefined) {
         await updateOwnRows(unit, 'shadow_differences', accountId)
-          .set({ last_at, results: open.results + results, fits_between_runs })
+          .set({ last_at, results: open.results + results, fits_between_runs, is_reported: 0 })
           .where('id', '=', open.id)
           .execute();
         continue;

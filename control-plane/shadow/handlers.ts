@@ -4,6 +4,7 @@ import type { Services } from '../core/services.ts';
 import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import { readPage } from '../db/page.ts';
 import type { Handlers } from '../http/handlers.ts';
+import { refuseChannels } from './recipients.ts';
 import { differencesOf, presentDifference, presentShadow } from './store.ts';
 
 export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes> {
@@ -13,6 +14,7 @@ export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes
 
     startShadow: ({ body }, { principal: { accountId } }) =>
       commits.run(async (unit) => {
+        await refuseChannels(unit, accountId, body.alertChannelIds);
         const now = clock.now();
         const given = {
           base_url: body.baseUrl.replace(/\/+$/, ''),
@@ -20,6 +22,7 @@ export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes
           key_encrypted: secrets.encrypt(body.apiKey, accountId),
           project_logical_id: body.project,
           ...{ next_at: now, problem: null },
+          channel_ids_json: JSON.stringify(body.alertChannelIds),
         };
         await unit
           .insertInto('shadows')

@@ -4,7 +4,9 @@ import type { ShadowDifference, ShadowState } from '@monitor/shared/contract/sha
 import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
 import type { Db, RowOf } from '../db/tables.ts';
+import { count } from '../notifications/index.ts';
 import type { Seen } from './decide/compare.ts';
+import { recipientsOf } from './recipients.ts';
 
 export type ShadowRow = RowOf<'shadows'>;
 
@@ -78,7 +80,7 @@ export function whyNot({ type, problem }: Pair): string | null {
 const off: ShadowState = {
   ...{ isOn: false, baseUrl: null, otherAccountId: null, project: null, startedAt: null },
   ...{ readUntil: null, problem: null, checks: 0, notCompared: [] },
-  ...{ compared: 0, undecided: 0, differences: 0 },
+  ...{ compared: 0, undecided: 0, differences: 0, reportsTo: [] },
 };
 
 export async function presentShadow(db: Db, accountId: string): Promise<ShadowState> {
@@ -89,6 +91,7 @@ export async function presentShadow(db: Db, accountId: string): Promise<ShadowSt
     .executeTakeFirstOrThrow();
   const row = await findShadow(db, accountId);
   if (row === undefined) return { ...off, differences: Number(found) };
+  const { channels, people } = await recipientsOf(db, row);
   const pairs = await pairsOf(db, row);
   const compared = pairs.filter((pair) => whyNot(pair) === null);
   const until = pairs
@@ -107,6 +110,10 @@ export async function presentShadow(db: Db, accountId: string): Promise<ShadowSt
       return why === null ? [] : [{ checkId: pair.checkId, name: pair.name, why }];
     }),
     ...{ compared: sum('compared'), undecided: sum('undecided'), differences: Number(found) },
+    reportsTo: [
+      ...channels.map(({ id, type }) => `channel ${id} (${type})`),
+      ...(people.length === 0 ? [] : [`${count(people.length, 'administrator')} by mail`]),
+    ],
   };
 }
 

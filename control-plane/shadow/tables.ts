@@ -16,6 +16,13 @@ declare module '../db/tables.ts' {
       /** Nothing is read before. */
       next_at: number;
       problem: string | null;
+      /** Numbers of the alert channels that get the daily report. */
+      channel_ids_json: Generated<string>;
+      /** Until when it is reported; null before the first report. */
+      reported_at: number | null;
+      /** Sums of `shadow_checks` at the last report. */
+      reported_compared: Generated<number>;
+      reported_undecided: Generated<number>;
     };
     /** How far a check is compared. */
     shadow_checks: {
@@ -43,6 +50,8 @@ declare module '../db/tables.ts' {
       /** The first failing result, then those of the other side before and after it. */
       evidence_json: string;
       created_at: number;
+      /** 0 again when failing results are added. */
+      is_reported: Generated<number>;
     };
   }
 }

@@ -59,6 +59,7 @@ export const shadow = z
     compared: z.int().meta({ description: 'Results that the other side had a result beside' }),
     undecided: z.int().meta({ description: 'Results that the other side had none beside' }),
     differences: z.int(),
+    reportsTo: z.array(z.string()).meta({ description: 'Who gets the daily message' }),
   })
   .meta({ id: 'Shadow' });
 export type ShadowState = z.input<typeof shadow>;
@@ -86,6 +87,9 @@ export const shadowRoutes = defineRoutes('Shadow mode', {
       otherAccountId: z.string().max(64).nullable().default(null),
       project: project.default('import-checkly').meta({
         description: 'The project that the import made; without one, nothing is compared',
+      }),
+      alertChannelIds: z.array(z.int()).max(20).default([]).meta({
+        description: 'They get a message each day; without one, the administrators get it by mail',
       }),
     }),
     response: shadow,

@@ -1,13 +1,13 @@
 /** What `control-plane shadow` does. */
 import { z } from 'zod';
 import {
-  behindAfterHours,
   shadow,
   shadowDifference,
   type ShadowDifference,
   type ShadowState,
 } from '@monitor/shared/contract/shadow.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
+import { gapIn } from '../../shadow/index.ts';
 import { AccountApi } from './account-api.ts';
 import { keyIn } from './import-account.ts';
 import { instant, note, printJson, printLines } from './output.ts';
@@ -22,6 +22,7 @@ interface StartOptions extends Where {
   accountId?: string;
   baseUrl: string;
   name: string;
+  channel: number[];
 }
 
 const pageSize = 100;
@@ -31,6 +32,7 @@ export async function startShadow(options: StartOptions): Promise<void> {
   const answer = await api.call('start shadow mode', 'PUT', '/v1/shadow', {
     ...{ baseUrl: options.baseUrl, apiKey: await keyIn(options.apiKeyFile) },
     ...{ otherAccountId: options.accountId ?? null, project: options.name },
+    alertChannelIds: options.channel,
   });
   const state = shadow.parse(answer);
   if (options.json === true) printJson(state);
@@ -47,7 +49,8 @@ const at = (timestamp: string | null): string =>
 
 function stateLines(state: ShadowState): string[] {
   if (!state.isOn) return ['verdicts are not compared: `control-plane shadow start` begins it'];
-  const { baseUrl, checks, project, notCompared, compared, undecided, problem, readUntil } = state;
+  const { baseUrl, checks, project, notCompared, compared, undecided } = state;
+  const { problem, readUntil, reportsTo } = state;
   const reasons = Map.groupBy(notCompared, ({ why }) => why);
   return [
     `${checks} checks are compared with ${String(baseUrl)} since ${at(state.startedAt)}, all of them up to ${at(readUntil)}`,
@@ -57,21 +60,11 @@ function stateLines(state: ShadowState): string[] {
       ? []
       : [`the project ${String(project)} has no check of an import: name it with --name`]),
     ...(problem === null ? [] : [`nothing is read at present: ${problem}`]),
+    reportsTo.length === 0
+      ? 'nobody gets the daily message: name a channel with --channel'
+      : `the daily message goes to ${reportsTo.join(', ')}`,
     'stop it with `control-plane shadow stop`',
   ];
-}
-
-/** Why an empty list says little; null where it says that both agree. */
-function gapIn({ isOn, problem, checks, readUntil, compared, undecided }: ShadowState) {
-  if (!isOn) return 'verdicts are not compared';
-  if (problem !== null) return 'nothing is read at present';
-  if (checks === 0) return 'no check is compared';
-  if (readUntil === null) return 'not every check has been compared yet';
-  if (Date.parse(readUntil) < Date.now() - behindAfterHours * 3_600_000) {
-    return `some checks have not been compared for more than ${behindAfterHours} hours`;
-  }
-  if (compared === 0) return `no result had one of the other side beside it, ${undecided} had none`;
-  return null;
 }
 
 type Saw = ShadowDifference['saw'];
@@ -107,7 +100,7 @@ export async function showShadow(
     differences.push(...found);
     if (found.length < pageSize) break;
   }
-  const gap = gapIn(state);
+  const gap = gapIn(state, Date.now());
   if (options.check === true && (differences.length > 0 || gap !== null)) {
     process.exitCode = exitCodes.failed;
   }

@@ -142,6 +142,13 @@ function aboutFacts(facts: NotificationFacts, message: Message, publicUrl: strin
         RESULT_LINK: publicUrl,
         STARTED_AT: new Date(facts.at).toISOString(),
       };
+    case 'report':
+      return {
+        ALERT_TYPE: 'REPORT',
+        CHECK_ERROR_MESSAGE: facts.details.map((of) => `${of.label}: ${of.value}`).join('\n'),
+        RESULT_LINK: facts.link.url,
+        STARTED_AT: new Date(facts.at).toISOString(),
+      };
     case 'test':
       return {
         ...aboutTests,

@@ -33,6 +33,7 @@ const all = [
   '0067-baselines',
   '0068-counted-checks',
   '0069-ended-subscriptions',
+  '0070-shadow-reports',
 ];
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';
 

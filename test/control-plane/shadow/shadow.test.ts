@@ -7,14 +7,19 @@ import type { ShadowDifference, ShadowState } from '@monitor/shared/contract/sha
 import { setImmediate } from 'node:timers/promises';
 import { addressRule } from '../../../control-plane/notifications/allowed-addresses.ts';
 import { openOutgoing } from '../../../control-plane/notifications/outgoing.ts';
-import type { Send } from '../../../control-plane/notifications/index.ts';
-import { compareChecks } from '../../../control-plane/shadow/index.ts';
+import {
+  type Mail,
+  type Send,
+  type ReportFacts,
+} from '../../../control-plane/notifications/index.ts';
+import { compareChecks, reportVerdicts } from '../../../control-plane/shadow/index.ts';
 import {
   passTime,
   startTestControlPlane,
   type TestControlPlane,
 } from '../../support/control-plane.ts';
 import { httpReceiver, type ReceiverAnswer } from '../../support/http-receiver.ts';
+import { makeChannel } from '../../support/notifications.ts';
 import { deployed, projectOf, resource } from '../../support/projects.ts';
 import { resultRow, runRow } from '../../support/result-rows.ts';
 import { Operator } from '../../support/control-plane-command.ts';
@@ -424,4 +429,127 @@ test('an address inside of the network is refused, and so is a key that is none'
   );
   assert.match(problem ?? '', /is not at a public address/);
   assert.equal(requests, 0);
+});
+
+const day = 24 * 60 * minute;
+
+/** What waits to be sent, and is taken away. */
+async function reported({ cp, clock }: Pick<World, 'cp' | 'clock'>): Promise<ReportFacts[]> {
+  const services = { ...cp.controlPlane.services, clock };
+  // As two replicas that look at the same time.
+  await Promise.all([reportVerdicts(services), reportVerdicts(services)]);
+  const rows = await services.db.deleteFrom('outbox').returningAll().execute();
+  return rows.map(({ content_json }) => JSON.parse(content_json) as ReportFacts);
+}
+
+test('each day one message has the differences with the evidence of both, or says that none differed', async () => {
+  await using stack = new AsyncDisposableStack();
+  const world = await twoSides(stack);
+  const { cp, clock, down, url } = world;
+  const id = randomUUID();
+  down.set(id, { there: [[200, 225]], here: [[400, 425]] });
+  const made = await imported(world, [id]);
+  const channel = await makeChannel(cp, 'WEBHOOK', {
+    ...{ name: 'Daily', url: 'https://hooks.example/', method: 'POST' },
+  });
+  const paging = await makeChannel(cp, 'PAGERDUTY', { serviceKey: 'a'.repeat(32) });
+  for (const [ids, why] of [
+    [[999], /has no 999/],
+    [[paging], /PAGERDUTY opens an incident/],
+  ] as const) {
+    const refused = await cp.api('PUT', '/v1/shadow', body(url, { alertChannelIds: ids }));
+    assert.deepEqual([refused.status, why.test(refused.body.message)], [400, true]);
+  }
+  const named = { alertChannelIds: [channel] };
+  const started = await cp.api('PUT', '/v1/shadow', body(url, named));
+  assert.deepEqual(started.body.reportsTo, [`channel ${channel} (WEBHOOK)`]);
+  clock.advance(hours * 60 * minute);
+  await untilCompared(world, start + (hours - 2) * 60 * minute);
+  assert.deepEqual(await reported(world), []);
+  clock.advance(start + day + minute - clock.now());
+  await cp.api('PUT', '/v1/shadow', body(url, named));
+  const [facts, ...more] = await reported(world);
+  assert.ok(facts !== undefined && more.length === 0);
+  assert.equal(facts.label, 'VERDICTS DIFFER');
+  assert.match(facts.title, /^2 differences to 127\.0\.0\.1:\d+, \d{3} results compared$/);
+  const lines = (of: ReportFacts | undefined, which: string) =>
+    (of?.details ?? []).flatMap(({ label, value }) => (label === which ? [value] : []));
+  assert.deepEqual(lines(facts, 'Since'), ['2026-06-01 00:00:00 UTC']);
+  const [ours = '', theirs = ''] = lines(facts, 'Shop 0');
+  const links = `/console/#/checks/${String(made.get(id))}/results/`;
+  assert.match(theirs, /^only they saw it failing: 2026-06-01 03:2\d:\d\d UTC to .* 3 results/);
+  assert.match(theirs, /they: failing at .* in 123 ms: they got no answer \(result /);
+  assert.deepEqual([theirs.split('passing at ').length, theirs.split(links).length], [3, 3]);
+  assert.match(ours, /^only we saw it failing: .* we: failing at .*they: passing at /);
+  assert.deepEqual([ours.split('passing at ').length, ours.split(links).length], [3, 2]);
+  assert.deepEqual(lines(facts, 'Not compared'), ['1 check: its job pings one side alone']);
+  // What was said is not said again, by nobody, whoever starts anew.
+  clock.advance(2 * minute);
+  await cp.api('PUT', '/v1/shadow', body(url, named));
+  assert.deepEqual(await reported(world), []);
+  // The second day begins with our first day's end, and has no result of ours.
+  const since = start + day;
+  clock.advance(since + day - clock.now());
+  await cp.api('PUT', '/v1/shadow', body(url, named));
+  await cp.controlPlane.services.db
+    .updateTable('shadow_checks')
+    .set(({ eb }) => ({ read_until: clock.now(), compared: eb('compared', '+', 7) }))
+    .execute();
+  const [agreed] = await reported(world);
+  assert.deepEqual(lines(agreed, 'Since'), ['2026-06-02 00:00:00 UTC']);
+  assert.deepEqual([agreed?.label, agreed?.reason], ['NONE DIFFERED', '']);
+  assert.match(agreed?.title ?? '', /^No verdict differed from .*, 7 results compared$/);
+  // A failing result that is added to a known difference makes it differ today.
+  await cp.controlPlane.services.db
+    .updateTable('shadow_differences')
+    .set({ is_reported: 0 })
+    .where('side', '=', 'OURS')
+    .execute();
+  // Days away have no message of their own.
+  clock.advance(since + 4 * day + minute - clock.now());
+  const later = await reported(world);
+  assert.deepEqual(
+    [later.length, lines(later[0], 'Shop 0').length, ...lines(later[0], 'Since')],
+    [1, 1, '2026-06-03 00:00:00 UTC'],
+  );
+  assert.deepEqual(await reported(world), []);
+});
+
+test('a day without a comparison is said, with the reason, and without channels to administrators', async () => {
+  await using stack = new AsyncDisposableStack();
+  const world = await twoSides(stack);
+  const { cp, clock, down, url, answers } = world;
+  const id = randomUUID();
+  down.set(id, { there: [], here: [] });
+  await imported(world, [id]);
+  const { db } = cp.controlPlane.services;
+  for (const [email, role] of [
+    ['owner@shop.example', 'OWNER'],
+    ['reader@shop.example', 'READ_ONLY'],
+  ] as const) {
+    const person = { id: randomUUID(), created_at: start };
+    await db
+      .insertInto('people')
+      .values({ ...person, email, name: email, password_hash: null })
+      .execute();
+    const of = { account_id: cp.accountId, person_id: person.id, role, created_at: start };
+    await db.insertInto('memberships').values(of).execute();
+  }
+  assert.deepEqual((await cp.api('PUT', '/v1/shadow', body(url))).body.reportsTo, [
+    '1 administrator by mail',
+  ]);
+  clock.advance(4 * 60 * minute);
+  answers.push({ status: 401, body: '{"message":"no"}' });
+  await untilCompared(world, Infinity);
+  clock.advance(start + day - clock.now());
+  const mails = (await reported(world)) as unknown as Mail[];
+  assert.deepEqual(
+    mails.map(({ to }) => to),
+    ['owner@shop.example'],
+  );
+  assert.match(mails[0]?.subject ?? '', /^\[NOT COMPARED\] Verdicts could not be compared with /);
+  assert.match(
+    mails[0]?.text ?? '',
+    /nothing is read at present: .*status 401, the API key is refused/,
+  );
 });
