@@ -36,6 +36,9 @@ const testTimeoutMs = 1_200_000;
 /** A process whose tests are over and that does not end keeps something open. */
 const processTimeoutMs = 2_400_000;
 
+/** Tests make much that is dropped at once: with more room for it a tenth of their CPU is saved. */
+const roomForYoung = ['--min-semi-space-size=32', '--max-semi-space-size=64'];
+
 /**
  * A change should not fail for what another one broke, so the same commit plays the same. What is rare is looked for
  * by the long tier and by single files, which draw a seed.
@@ -92,6 +95,7 @@ async function runGroup({ files, engine }: Group, number: number): Promise<FileR
   const child = spawn(
     process.execPath,
     [
+      ...roomForYoung,
       `--test-timeout=${testTimeoutMs}`,
       `--test-reporter=${part('reporter.ts')}`,
       `--test-reporter-destination=${report}`,

