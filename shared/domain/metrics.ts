@@ -12,8 +12,6 @@ const countedMetrics = {
   availability: { unit: 'percentage', label: 'Availability', statistic: 'avg' },
   retries: { unit: 'count', label: 'Retries', statistic: 'sum' },
 } as const;
-export type CountedMetric = keyof typeof countedMetrics;
-
 /** Analytics of each type. */
 export const analyticsOf = Object.fromEntries(
   Object.values(checkTypes).map(({ type, analytics }) => [type, analytics]),

@@ -3,204 +3,106 @@
  * what answers are compared with.
  */
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
-import type { Statistic } from '@monitor/shared/contract/checks/metric.ts';
-import type { CountedMetric, Metric } from '@monitor/shared/domain/metrics.ts';
+import type { Metric } from '@monitor/shared/domain/metrics.ts';
 import { decodePayload, fromFlag } from '../../control-plane/db/columns.ts';
 import {
   bucketStart,
+  rounded,
+  seriesOf,
   type Point,
   type Series,
 } from '../../control-plane/analytics/decide/analytics.ts';
 import type { Window } from '../../control-plane/core/decide/results-window.ts';
 import {
   isMeasured,
-  needsPayload,
   samplesOf,
-  type Group,
   type Sample,
 } from '../../control-plane/analytics/decide/samples.ts';
 import type { Services } from '../../control-plane/core/services.ts';
 import { statisticOfSorted } from '../../control-plane/analytics/decide/statistics.ts';
 
-const batchRows = 500;
-
-function statisticOf(values: readonly number[], statistic: Statistic): number | null {
-  return statisticOfSorted(Float64Array.from(values).sort(), statistic);
-}
-
 interface SampleRequest {
   accountId: string;
   checkId: string;
   window: Window;
-  /** What the samples must tell; what no metric needs is not read. */
+  /** What the samples must tell. */
   bases: readonly string[];
   groupBy?: GroupBy | undefined;
   /** `success` and `failure`, or states of a heartbeat. Without any, all results. */
   statuses: readonly string[];
 }
 
-const flagOfStatus: Partial<Record<string, number>> = { success: 0, failure: 1 };
-
-function results(db: Services['db'], request: SampleRequest) {
-  const { accountId, checkId, window, bases, statuses } = request;
-  const types: ('FINAL' | 'ATTEMPT')[] = [
-    ...(bases.some((base) => base !== 'retries') ? (['FINAL'] as const) : []),
-    ...(bases.includes('retries') ? (['ATTEMPT'] as const) : []),
-  ];
-  let query = db
+/** All results of a check with their payloads, newest first. */
+const resultsOf = (db: Services['db'], { accountId, checkId }: SampleRequest) =>
+  db
     .selectFrom('check_results')
-    .select([
-      'seq',
-      'started_at',
-      'result_type',
-      'has_failures',
-      'run_location',
-      'response_time_ms',
-    ])
+    .leftJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
+    .select(['started_at', 'result_type', 'has_failures', 'has_errors', 'is_cancelled'])
+    .select(['run_location', 'response_time_ms', 'encoding', 'payload', 'checksum'])
     .where('account_id', '=', accountId)
     .where('check_id', '=', checkId)
-    .where('started_at', '>=', window.from)
-    .where('started_at', '<', window.to)
-    .where('result_type', 'in', types)
-    .where('is_cancelled', '=', 0);
-  // A fault of ours says nothing about the target, but an attempt was repeated all the same.
-  if (types.includes('FINAL')) {
-    query = query.where((where) =>
-      where.or([where('has_errors', '=', 0), where('result_type', '=', 'ATTEMPT')]),
-    );
-  }
-  if (statuses.length === 0) return query;
-  const flags = statuses.flatMap((status) => flagOfStatus[status] ?? []);
-  if (flags.length > 0) {
-    return query.where('has_errors', '=', 0).where('has_failures', 'in', flags);
-  }
-  return query.where((where) =>
-    where.exists(
-      where
-        .selectFrom('heartbeat_events')
-        .select('heartbeat_events.seq')
-        .where('heartbeat_events.account_id', '=', accountId)
-        .where('heartbeat_events.check_id', '=', checkId)
-        .whereRef('heartbeat_events.happened_at', '=', 'check_results.started_at')
-        .where('heartbeat_events.state', 'in', statuses),
-    ),
-  );
-}
-
-async function payloadsOf(
-  db: Services['db'],
-  accountId: string,
-  seqs: readonly number[],
-): Promise<Map<number, unknown>> {
-  const rows = await db
-    .selectFrom('check_results')
-    .innerJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
-    .select(['check_results.seq'])
-    .select(['result_payloads.encoding', 'result_payloads.payload', 'result_payloads.checksum'])
-    .where('check_results.account_id', '=', accountId)
-    .where('check_results.seq', 'in', seqs)
+    .orderBy('started_at', 'desc')
+    .orderBy('seq', 'desc')
     .execute();
-  return new Map(rows.map((row) => [row.seq, decodePayload(row)]));
+
+/** What heartbeats of a check were, by their instants. */
+async function statesOf(db: Services['db'], { accountId, checkId }: SampleRequest) {
+  const events = await db
+    .selectFrom('heartbeat_events')
+    .select(['happened_at', 'state'])
+    .where('account_id', '=', accountId)
+    .where('check_id', '=', checkId)
+    .execute();
+  return Map.groupBy(events, ({ happened_at: at }) => at);
 }
 
 /** The results of one check as samples, newest first. */
 export async function rawSamples(db: Services['db'], request: SampleRequest): Promise<Sample[]> {
-  const { bases, groupBy } = request;
-  const withPayload = needsPayload(bases, groupBy);
-  const rows = await results(db, request)
-    .orderBy('started_at', 'desc')
-    .orderBy('seq', 'desc')
-    .execute();
-  const samples: Sample[] = [];
-  for (let start = 0; start < rows.length; start += batchRows) {
-    const part = rows.slice(start, start + batchRows);
-    const payloads = withPayload
-      ? await payloadsOf(
-          db,
-          request.accountId,
-          part.map(({ seq }) => seq),
-        )
-      : new Map<number, unknown>();
-    for (const row of part) {
-      const result = {
-        startedAt: row.started_at,
-        isFinal: row.result_type === 'FINAL',
-        hasFailures: fromFlag(row.has_failures),
-        runLocation: row.run_location,
-        responseTimeMs: row.response_time_ms,
-        payload: payloads.get(row.seq),
-      };
-      samples.push(...samplesOf(result, bases, groupBy));
-    }
-  }
-  return samples;
+  const { bases, groupBy, statuses, window } = request;
+  const states = await statesOf(db, request);
+  const withFinals = bases.some((base) => base !== 'retries');
+  const rows = await resultsOf(db, request);
+  return rows.flatMap((row) => {
+    const { started_at: startedAt, result_type: type, encoding, payload, checksum } = row;
+    const [isFinal, hasErrors] = [type === 'FINAL', fromFlag(row.has_errors)];
+    const hasFailures = fromFlag(row.has_failures);
+    if (startedAt < window.from || startedAt >= window.to || fromFlag(row.is_cancelled)) return [];
+    if (isFinal ? !withFinals : type !== 'ATTEMPT' || !bases.includes('retries')) return [];
+    // An agent error says nothing about the target, but an attempt was repeated all the same.
+    if (isFinal && hasErrors) return [];
+    const isOfStatus = statuses.some((status) =>
+      status === 'success' || status === 'failure'
+        ? !hasErrors && hasFailures === (status === 'failure')
+        : states.get(startedAt)?.some(({ state }) => state === status),
+    );
+    if (statuses.length > 0 && !isOfStatus) return [];
+    const stored = encoding === null || payload === null ? null : { encoding, payload, checksum };
+    const result = {
+      ...{ startedAt, isFinal, hasFailures, runLocation: row.run_location },
+      responseTimeMs: row.response_time_ms,
+      payload: stored === null ? undefined : decodePayload(stored),
+    };
+    return samplesOf(result, bases, groupBy);
+  });
 }
-
-/** To the microsecond; what a clock gives beyond that is noise. */
-function rounded(value: number | null): number | null {
-  return value === null ? null : Math.round(value * 1000) / 1000;
-}
-
-/** Metrics that count outcomes rather than values. */
-const countedOf: Record<CountedMetric, (samples: readonly Sample[]) => number | null> = {
-  availability: (samples) =>
-    statisticOf(
-      samples.filter(({ isFinal }) => isFinal).map(({ hasFailures }) => (hasFailures ? 0 : 100)),
-      'avg',
-    ),
-  retries: (samples) => samples.filter(({ isFinal }) => !isFinal).length,
-};
 
 /** What samples amount to: a value for each metric that is an aggregate. */
-function aggregate(
-  samples: readonly Sample[],
-  metrics: readonly Pick<Metric, 'name' | 'base' | 'statistic'>[],
-): Record<string, number | null> {
-  const numbers = metrics.flatMap(({ name, base, statistic }): [string, number | null][] => {
-    if (!isMeasured(base)) return [[name, rounded(countedOf[base as CountedMetric](samples))]];
-    if (statistic === null) return [];
-    const values = samples.flatMap((sample) => sample.values[base] ?? []);
-    return [[name, rounded(statisticOf(values, statistic))]];
+function aggregate(samples: readonly Sample[], metrics: readonly Metric[]): Point {
+  const of = (base: string): number[] => {
+    if (isMeasured(base)) return samples.flatMap(({ values }) => values[base] ?? []);
+    return samples.filter(({ isFinal }) => isFinal).map((each) => (each.hasFailures ? 0 : 100));
+  };
+  const numbers = metrics.map(({ name, base, statistic }) => {
+    if (base === 'retries') return [name, samples.filter(({ isFinal }) => !isFinal).length];
+    const sorted = Float64Array.from(of(base)).sort();
+    return [name, rounded(statisticOfSorted(sorted, statistic ?? 'avg'))];
   });
-  return Object.fromEntries(numbers);
-}
-
-function aggregatedPoints(
-  samples: readonly Sample[],
-  metrics: readonly Metric[],
-  intervalMs: number | null,
-): Point[] {
-  if (intervalMs === null) return [aggregate(samples, metrics)];
-  const buckets = Map.groupBy(samples, ({ startedAt }) => bucketStart(startedAt, intervalMs));
-  return [...buckets].map(([start, members]) => ({
-    startedAt: new Date(start).toISOString(),
-    ...aggregate(members, metrics),
-  }));
-}
-
-function rawPoints(samples: readonly Sample[], metrics: readonly Metric[]): Point[] {
-  return samples
-    .filter(({ isFinal }) => isFinal)
-    .map(({ startedAt, values }) => ({
-      startedAt: new Date(startedAt).toISOString(),
-      ...Object.fromEntries(
-        metrics.map(({ name, base }) => [
-          name,
-          isMeasured(base) ? rounded(values[base] ?? null) : null,
-        ]),
-      ),
-    }));
-}
-
-function byGroup([left]: [Group, unknown], [right]: [Group, unknown]): number {
-  if (left === null || right === null) return Number(left === null) - Number(right === null);
-  return left < right ? -1 : 1;
+  return Object.fromEntries(numbers) as Point;
 }
 
 /**
  * The series of an answer: for each group, the aggregates and then the raw points, as far as either
- * is asked for. Samples come newest first, and so do points and buckets. Without grouping there is
- * one group even when there are no samples, so that "nothing was measured" is said.
+ * is asked for. Raw points are no sums, and made by the same function.
  */
 export function rawSeriesOf(
   samples: readonly Sample[],
@@ -210,13 +112,30 @@ export function rawSeriesOf(
 ): Series[] {
   const aggregated = metrics.filter(({ statistic }) => statistic !== null);
   const raw = metrics.filter(({ statistic }) => statistic === null);
-  const groups: [Group, readonly Sample[]][] = isGrouped
-    ? [...Map.groupBy(samples, ({ group }) => group)].sort(byGroup)
-    : [[null, samples]];
-  return groups.flatMap(([group, members]) => [
-    ...(aggregated.length === 0
-      ? []
-      : [{ group, data: aggregatedPoints(members, aggregated, intervalMs) }]),
-    ...(raw.length === 0 ? [] : [{ group, data: rawPoints(members, raw) }]),
-  ]);
+  const shape = { isGrouped, hasBuckets: intervalMs !== null };
+  const ofRaw = raw.length === 0 ? [] : seriesOf({ tallies: new Map(), samples }, raw, shape);
+  const byGroup = Map.groupBy(samples, ({ group }) => group);
+  const groups = isGrouped
+    ? [...byGroup.keys()].sort((one, other) => {
+        if (one === null || other === null) return Number(one === null) - Number(other === null);
+        return one < other ? -1 : 1;
+      })
+    : [null];
+  return groups.flatMap((group) => {
+    const members = isGrouped ? (byGroup.get(group) ?? []) : samples;
+    const buckets = Map.groupBy(members, ({ startedAt }) =>
+      bucketStart(startedAt, intervalMs ?? 1),
+    );
+    const data =
+      intervalMs === null
+        ? [aggregate(members, aggregated)]
+        : [...buckets].map(([start, inside]) => ({
+            startedAt: new Date(start).toISOString(),
+            ...aggregate(inside, aggregated),
+          }));
+    return [
+      ...(aggregated.length === 0 ? [] : [{ group, data }]),
+      ...ofRaw.filter((each) => each.group === group),
+    ];
+  });
 }
