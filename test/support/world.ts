@@ -1,36 +1,15 @@
 /**
  * One account with one of everything in it, made through the API: what an authorization test points
- * at and a fuzzer plays with. One function per resource; bodies and answers are those of the contract.
+ * at and a fuzzer plays with. Each operation has one body with which it succeeds, and the world is made with these.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import type { z } from 'zod';
-import { apiKeyRoutes } from '@monitor/shared/contract/account.ts';
 import type { ShardOutcome } from '@monitor/shared/contract/agent-protocol.ts';
-import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
-import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
-import { checkTypeRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
-import { checkTrialRoutes } from '@monitor/shared/contract/check-trial.ts';
-import { checkSessionRoutes, checkTriggerRoutes } from '@monitor/shared/contract/check-trigger.ts';
-import { checkTypes, isPinged, type CheckType } from '@monitor/shared/contract/checks/index.ts';
-import { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
-import { projectImportRoutes } from '@monitor/shared/contract/compatibility/imports.ts';
-import { projectRoutes } from '@monitor/shared/contract/compatibility/projects.ts';
-import { dashboardIncidentRoutes, dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
-import { deploymentTriggerRoutes } from '@monitor/shared/contract/deployment-trigger.ts';
-import { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-policy.ts';
-import { incidentRoutes } from '@monitor/shared/contract/incident.ts';
-import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
-import { invitationRoutes } from '@monitor/shared/contract/person.ts';
-import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
-import type { Route } from '@monitor/shared/contract/route.ts';
-import { rootCauseRoutes } from '@monitor/shared/contract/root-cause.ts';
-import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
-import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
-import { testSessionRoutes } from '@monitor/shared/contract/test-session.ts';
-import { testReportRoutes } from '@monitor/shared/contract/test-report.ts';
-import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { analyticsTypeRoutes } from '@monitor/shared/contract/analytics.ts';
+import { checkTypeRoutes } from '@monitor/shared/contract/check-routes.ts';
+import { checkTypes, isPinged, type CheckType } from '@monitor/shared/contract/checks/index.ts';
+import { allRoutes } from '@monitor/shared/contract/index.ts';
+import type { Route } from '@monitor/shared/contract/route.ts';
 import { createLocationKey } from '../../control-plane/accounts/keys/store.ts';
 import { OAuthClients } from '../../control-plane/accounts/oauth/clients.ts';
 import type { Services } from '../../control-plane/core/services.ts';
@@ -39,10 +18,6 @@ import { checkInOf } from './fake-agent.ts';
 import { alertFacts } from './notifications.ts';
 import { insertMember, startPersonSession } from './people.ts';
 import { resultRow, runRow } from './result-rows.ts';
-
-type InputOf<R, Part extends string> =
-  R extends Record<Part, infer S extends z.ZodType> ? z.input<S> : never;
-type AnswerOf<R> = R extends { response: infer S extends z.ZodType } ? z.output<S> : undefined;
 
 export interface Target {
   url: string;
@@ -66,20 +41,22 @@ export function paramNames(route: Route): string[] {
   return [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 }
 
-interface CallInput<R> {
-  params?: Record<string, unknown>;
-  query?: Record<string, string>;
-  body?: InputOf<R, 'body'>;
-}
+const routeById = new Map<string, Route>(allRoutes.map((route) => [route.operationId, route]));
+
+type Params = Readonly<Record<string, unknown>>;
 
 /** Calls an operation and gives its parsed answer; anything but success is an error. */
-async function call<const R extends Route>(
+export async function callOperation(
   { url, key }: Target,
-  route: R,
-  { params, query, body }: CallInput<R> = {},
-): Promise<AnswerOf<R>> {
-  const search = query === undefined ? '' : `?${new URLSearchParams(query).toString()}`;
-  const response = await fetch(url + pathOf(route, params) + search, {
+  operationId: string,
+  body?: unknown,
+  params?: Params,
+  // Answers of every shape.
+  // oxlint-disable-next-line typescript/no-explicit-any
+): Promise<any> {
+  const route = routeById.get(operationId);
+  assert.ok(route !== undefined, operationId);
+  const response = await fetch(url + pathOf(route, params), {
     method: route.method,
     headers: {
       authorization: `Bearer ${key}`,
@@ -88,61 +65,12 @@ async function call<const R extends Route>(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  assert.equal(response.status, route.status, `${route.operationId}: ${text}`);
-  return route.response?.parse(JSON.parse(text)) as AnswerOf<R>;
+  assert.equal(response.status, route.status, `${operationId}: ${text}`);
+  return route.response?.parse(JSON.parse(text));
 }
 
 /** Random where something must be unique, so that worlds can share an installation. */
 const unique = (): string => randomBytes(6).toString('hex');
-
-interface CheckAnswer {
-  id: string;
-  heartbeat?: { pingToken: string };
-}
-
-export function routesOfCheckType(type: CheckType): { create: Route; update: Route } {
-  const found = checkTypeRoutes.find(({ definition }) => definition.type === type);
-  assert.ok(found !== undefined, type);
-  return found;
-}
-
-export function createCheck(
-  target: Target,
-  type: CheckType,
-  fields: Record<string, unknown>,
-): Promise<CheckAnswer> {
-  const { create } = routesOfCheckType(type);
-  const body = { ...checkTypes[type].sample, ...fields };
-  return call(target, create, { body: body as never }) as Promise<unknown> as Promise<CheckAnswer>;
-}
-
-export const createSnippet = (target: Target, name: string) =>
-  call(target, snippetRoutes.createSnippet, { body: { name, script: 'await 0;' } });
-
-export const createVariable = (target: Target, key: string) =>
-  call(target, variableRoutes.createVariable, { body: { key, value: key } });
-
-export const createGroup = (target: Target, name: string) =>
-  call(target, checkGroupRoutes.createCheckGroup, { body: { name } });
-
-export const createAlertChannel = (target: Target, name: string) =>
-  call(target, alertChannelRoutes.createAlertChannel, {
-    body: { type: 'EMAIL', config: { address: `${name}@a.example` } },
-  });
-
-export const createPrivateLocation = (target: Target, name: string, slugName: string) =>
-  call(target, privateLocationRoutes.createPrivateLocation, { body: { name, slugName } });
-
-export const createMaintenanceWindow = (target: Target, name: string) =>
-  call(target, maintenanceWindowRoutes.createMaintenanceWindow, {
-    body: {
-      name,
-      startsAt: '2099-01-01T00:00:00.000Z',
-      endsAt: '2099-01-01T01:00:00.000Z',
-      repeatUnit: null,
-      tags: [name],
-    },
-  });
 
 let pair: Promise<KeyAndCertificate> | undefined;
 
@@ -152,72 +80,7 @@ export function certificatePair(): Promise<KeyAndCertificate> {
   return pair;
 }
 
-export const createClientCertificate = async (target: Target, name: string) =>
-  call(target, clientCertificateRoutes.createClientCertificate, {
-    body: { ...(await certificatePair()), host: `${name}.a.example` },
-  });
-
-export const createApiKey = (
-  target: Target,
-  name: string,
-  fields: Omit<InputOf<typeof apiKeyRoutes.createApiKey, 'body'>, 'name'> = {},
-) => call(target, apiKeyRoutes.createApiKey, { body: { name, role: 'READ_ONLY', ...fields } });
-
-export const createInvitation = (target: Target, name: string) =>
-  call(target, invitationRoutes.createInvitation, {
-    body: { email: `${name}-${unique()}@a.example`, role: 'READ_ONLY' },
-  });
-
-export const createCheckTrigger = (target: Target, checkId: string) =>
-  call(target, checkTriggerRoutes.createCheckTrigger, { params: { checkId } });
-
-export const createGroupTrigger = (target: Target, groupId: number) =>
-  call(target, checkTriggerRoutes.createGroupTrigger, { params: { groupId } });
-
-/** Starts one session of one check. */
-export async function startSession(target: Target, checkId: string): Promise<string> {
-  const { sessions } = await call(target, checkSessionRoutes.triggerCheckSessions, {
-    body: { target: { checkId: [checkId] } },
-  });
-  const [session] = sessions;
-  assert.ok(session !== undefined);
-  return session.checkSessionId;
-}
-
-export const createService = (target: Target, name: string) =>
-  call(target, serviceRoutes.createService, { body: { name } });
-
-export const createStatusPage = (target: Target, name: string, serviceId: string) =>
-  call(target, statusPageRoutes.createStatusPage, {
-    body: { name, url: `p-${unique()}`, cards: [{ name, services: [{ id: serviceId }] }] },
-  });
-
-/** Subscribes one address and gives the id of its subscription. */
-export async function subscribeToPage(target: Target, statusPageId: string): Promise<string> {
-  const params = { statusPageId };
-  await call(target, statusPageRoutes.createSubscriptions, {
-    params,
-    body: { subscriptions: [{ config: 'one@a.example' }] },
-  });
-  const [subscription] = await call(target, statusPageRoutes.listSubscriptions, { params });
-  assert.ok(subscription !== undefined);
-  return subscription.id;
-}
-
 const update = { description: 'We are looking into it.', status: 'INVESTIGATING' } as const;
-
-export const createIncident = (target: Target, name: string, serviceId: string) =>
-  call(target, incidentRoutes.createIncident, {
-    body: { name, severity: 'MINOR', services: [{ id: serviceId }], incidentUpdates: [update] },
-  });
-
-export const createDashboard = (target: Target, header: string) =>
-  call(target, dashboardRoutes.createDashboard, { body: { header } });
-
-export const createDashboardIncident = (target: Target, name: string, dashboardId: number) =>
-  call(target, dashboardIncidentRoutes.createDashboardIncident, {
-    body: { name, dashboardId, incidentUpdates: [update] },
-  });
 
 /** A failed result with its error group. */
 async function insertFailure(
@@ -412,75 +275,6 @@ export const pushSubscription = {
   },
 };
 
-/** Everything an account can have, by kind; each kind has at least one. */
-export const kinds = [
-  'account',
-  'check',
-  ...(Object.keys(checkTypes) as CheckType[]).map((type) => `check:${type}` as const),
-  'groupedCheck',
-  'triggeredCheck',
-  'checkTriggerToken',
-  'groupTriggerToken',
-  'deploymentTrigger',
-  'deploymentTriggerToken',
-  'pingToken',
-  'pingSignal',
-  'heartbeatEvent',
-  'checkResult',
-  'baseline',
-  'imageDigest',
-  'errorGroup',
-  'rootCauseAnalysis',
-  'session',
-  'endedSession',
-  'checkTrial',
-  'fileName',
-  'deletion',
-  'group',
-  'groupBadge',
-  'snippet',
-  'variable',
-  'alertChannel',
-  'alertNotification',
-  'alertGroup',
-  'escalationPolicy',
-  'checkAlert',
-  'maintenanceWindow',
-  'maintenance',
-  'maintenanceUpdate',
-  'clientCertificate',
-  'privateLocation',
-  'privateLocationKey',
-  'slug',
-  'apiKey',
-  'person',
-  'personSession',
-  'passkey',
-  'device',
-  'invitation',
-  'service',
-  'statusPage',
-  'subscription',
-  'incident',
-  'incidentUpdate',
-  'incidentDraft',
-  'publishedDraft',
-  'dashboard',
-  'dashboardNumber',
-  'dashboardIncident',
-  'dashboardIncidentUpdate',
-  'project',
-  'projectId',
-  'deployment',
-  'importPlan',
-  'runtime',
-  'tag',
-  'testSession',
-  'testResult',
-  'testErrorGroup',
-] as const;
-export type Kind = (typeof kinds)[number];
-
 export interface World {
   accountId: string;
   /** Part of the name of everything in it, and of nothing else. */
@@ -493,10 +287,6 @@ export interface World {
   ids: Record<Kind, (string | number)[]>;
 }
 
-function emptyIds(): World['ids'] {
-  return Object.fromEntries(kinds.map((kind) => [kind, []])) as unknown as World['ids'];
-}
-
 /** Makes a world in the account of the key. `marker` must be letters, digits and hyphens. */
 export async function buildWorld(
   services: Services,
@@ -504,38 +294,66 @@ export async function buildWorld(
   accountId: string,
   marker: string,
 ): Promise<World> {
-  const ids = emptyIds();
+  const ids = Object.fromEntries(kinds.map((kind) => [kind, []])) as unknown as World['ids'];
+  const redirectUris = [redirectUri];
+  const program = new OAuthClients(services).register({ name: marker, redirectUris });
+  const world: World = { accountId, marker, agentKey: '', program, ids };
   ids.account.push(accountId);
   ids.tag.push(marker);
   ids.runtime.push('2025.04');
   ids.pingSignal.push('log', 'start', 'fail');
+  const build: Build = {
+    ...{ services, target, world },
+    async make(operationId, fields = {}, params) {
+      const body = (await bodiesOf(marker, world))[operationId] as object | undefined;
+      const given = body === undefined ? undefined : { ...body, ...fields };
+      return callOperation(target, operationId, given, params);
+    },
+  };
+  await makeSettings(build);
+  await makePeople(build);
+  await makeChecks(build);
+  await makeTriggers(build);
+  await makeResults(build);
+  await makeReports(build);
+  await makePages(build);
+  await makeProject(build);
+  return world;
+}
 
-  const slug = `l-${unique()}`;
-  const location = await createPrivateLocation(target, marker, slug);
-  const [locationKey] = location.keys;
-  assert.ok(locationKey);
-  ids.slug.push(slug);
+interface Build {
+  services: Services;
+  target: Target;
+  world: World;
+  /** Calls an operation with its body, in which these fields are others. */
+  make: (operationId: string, fields?: object, params?: Params) => ReturnType<typeof callOperation>;
+}
+
+async function makeSettings({ world, make }: Build): Promise<void> {
+  const { ids, marker } = world;
+  const location = await make('createPrivateLocation');
+  world.agentKey = location.keys[0].rawKey;
+  ids.slug.push(location.slugName);
   ids.privateLocation.push(location.id);
-  ids.privateLocationKey.push(locationKey.id);
-
-  const group = await createGroup(target, marker);
-  const channel = await createAlertChannel(target, marker);
+  ids.privateLocationKey.push(location.keys[0].id);
+  const group = await make('createCheckGroup');
   ids.group.push(group.id);
   ids.groupBadge.push(String(group.badgeToken));
-  ids.alertChannel.push(channel.id);
-  ids.snippet.push((await createSnippet(target, marker)).id);
-  ids.variable.push((await createVariable(target, marker)).key);
-  const window = await createMaintenanceWindow(target, marker);
+  ids.alertChannel.push((await make('createAlertChannel')).id);
+  ids.snippet.push((await make('createSnippet')).id);
+  ids.variable.push((await make('createVariable', { key: marker })).key);
+  const window = await make('createMaintenanceWindow', { tags: [marker] });
   ids.maintenanceWindow.push(window.id);
-  ids.maintenance.push(...window.nextOccurrences.map(({ id }) => id));
-  const [first] = window.nextOccurrences;
-  const said = await call(target, maintenanceWindowRoutes.createMaintenanceUpdate, {
-    params: { id: window.id, maintenanceId: first?.id ?? '' },
-    body: { description: marker },
-  });
-  ids.maintenanceUpdate.push(said.id);
-  ids.clientCertificate.push((await createClientCertificate(target, marker)).id);
-  ids.apiKey.push((await createApiKey(target, marker)).id);
+  for (const { id } of window.nextOccurrences) ids.maintenance.push(id);
+  const of = { id: window.id, maintenanceId: ids.maintenance[0] };
+  ids.maintenanceUpdate.push((await make('createMaintenanceUpdate', {}, of)).id);
+  ids.clientCertificate.push((await make('createClientCertificate')).id);
+  ids.apiKey.push((await make('createApiKey')).id);
+  ids.invitation.push((await make('createInvitation')).id);
+}
+
+async function makePeople({ services, world }: Build): Promise<void> {
+  const { ids, accountId, marker } = world;
   const person = await insertMember(services, { accountId, name: marker, role: 'READ_WRITE' });
   ids.person.push(person.id);
   const session = await startPersonSession(services, accountId, person.id);
@@ -556,59 +374,61 @@ export async function buildWorld(
     .values({ ...passkey, person_id: person.id, public_key: 'AA', counter: 0, created_at: 1 })
     .execute();
   ids.passkey.push(passkey.id);
-  ids.invitation.push((await createInvitation(target, marker)).id);
+}
 
-  for (const type of Object.keys(checkTypes) as CheckType[]) {
-    const check = await createCheck(target, type, {
-      name: `${marker}-${type}`,
-      tags: [marker],
-      ...(isPinged(type) ? {} : { locations: ['eu-west-1'], privateLocations: [slug] }),
+async function makeChecks({ world, make, target }: Build): Promise<void> {
+  const { ids, marker } = world;
+  for (const { definition, create } of checkTypeRoutes) {
+    const type = definition.type as CheckType;
+    const where = { locations: ['eu-west-1'], privateLocations: ids.slug };
+    const check = await make(create.operationId, {
+      ...{ name: `${marker}-${type}`, tags: [marker], ...(isPinged(type) ? {} : where) },
     });
     ids[`check:${type}`].push(check.id);
     if (type === 'URL') ids.check.push(check.id);
     const { pingToken } = check.heartbeat ?? {};
-    if (pingToken !== undefined) {
-      ids.pingToken.push(pingToken);
-      await call(target, heartbeatRoutes.pingHeartbeat, { params: { pingToken } });
-      const [page] = await call(target, heartbeatRoutes.listHeartbeatEvents, {
-        params: { checkId: check.id },
-      });
-      ids.heartbeatEvent.push(...(page?.events ?? []).map((event) => event.id));
-    }
+    if (pingToken === undefined) continue;
+    ids.pingToken.push(pingToken);
+    await callOperation(target, 'pingHeartbeat', undefined, { pingToken });
+    const [page] = await make('listHeartbeatEvents', {}, { checkId: check.id });
+    for (const { id } of page.events) ids.heartbeatEvent.push(id);
   }
-  const checkId = String(ids.check[0]);
-  ids.groupedCheck.push(
-    (await createCheck(target, 'URL', { name: `${marker}-grouped`, groupId: group.id })).id,
-  );
+  const grouped = { checkType: 'URL', name: `${marker}-grouped`, groupId: ids.group[0] };
+  ids.groupedCheck.push((await make('createCheck', grouped)).id);
   // Runs nowhere, so that a call of its trigger is answered at once.
-  const triggered = await createCheck(target, 'TCP', { name: `${marker}-triggered` });
-  ids.triggeredCheck.push(triggered.id);
-  ids.checkTriggerToken.push((await createCheckTrigger(target, triggered.id)).token);
-  ids.groupTriggerToken.push((await createGroupTrigger(target, group.id)).token);
-  const onDeployment = await call(target, deploymentTriggerRoutes.createDeploymentTrigger, {
-    body: { checkId: triggered.id, repoId: marker, repoName: marker },
-  });
+  const triggered = { ...checkTypes.TCP.sample, checkType: 'TCP', name: `${marker}-triggered` };
+  ids.triggeredCheck.push((await make('createCheck', triggered)).id);
+}
+
+/** What starts runs, and what was started. */
+async function makeTriggers({ services, world, make }: Build): Promise<void> {
+  const { ids, accountId, marker } = world;
+  const [triggered] = ids.triggeredCheck;
+  const ofCheck = { checkId: triggered };
+  ids.checkTriggerToken.push((await make('createCheckTrigger', {}, ofCheck)).token);
+  ids.groupTriggerToken.push(
+    (await make('createGroupTrigger', {}, { groupId: ids.group[0] })).token,
+  );
+  const repository = { checkId: triggered, repoId: marker, repoName: marker };
+  const onDeployment = await make('createDeploymentTrigger', repository);
   ids.deploymentTrigger.push(onDeployment.id);
   ids.deploymentTriggerToken.push(onDeployment.webhookUrl?.split('/').at(-1) ?? '');
-  ids.session.push(await startSession(target, checkId));
-  const ended = await startSession(target, checkId);
-  await call(target, checkSessionRoutes.cancelCheckSession, {
-    params: { checkSessionId: ended },
-    body: {},
-  });
-  ids.endedSession.push(ended);
-  const tried = await call(target, checkTrialRoutes.createCheckTrial, { body: trial as never });
-  ids.checkTrial.push(tried.id);
+  for (const kind of ['session', 'endedSession'] as const)
+    ids[kind].push((await make('triggerCheckSessions')).sessions[0].checkSessionId);
+  await make('cancelCheckSession', {}, { checkSessionId: ids.endedSession[0] });
+  ids.checkTrial.push((await make('createCheckTrial')).id);
   ids.fileName.push('trace.zip');
   ids.deletion.push(await insertDeletion(services, accountId, marker));
+}
 
-  const { resultId, errorGroupId, alertId } = await insertRecords(
-    services,
-    accountId,
-    checkId,
-    marker,
-  );
-  ids.checkResult.push(resultId);
+/** Results, and what follows from them. */
+async function makeResults({ services, target, world, make }: Build): Promise<void> {
+  const { ids, accountId, marker } = world;
+  const checkId = String(ids.check[0]);
+  const records = await insertRecords(services, accountId, checkId, marker);
+  ids.checkResult.push(records.resultId);
+  ids.checkAlert.push(records.alertId);
+  ids.errorGroup.push(records.errorGroupId);
   const image = await fetch(`${target.url}/next/checkly-storage/upload`, {
     ...{ method: 'POST', body: `image of ${marker}` },
     headers: { authorization: `Bearer ${target.key}` },
@@ -618,79 +438,44 @@ export async function buildWorld(
   await services.db
     .insertInto('baselines')
     .values({
-      ...{ id: baseline, account_id: accountId, check_id: String(ids.check[0]), location: slug },
+      ...{ id: baseline, account_id: accountId, check_id: checkId, location: String(ids.slug[0]) },
       ...{ platform: 'linux-x64', project: marker, path: `${marker}.png`, size_bytes: 1 },
       ...{ image_path: imagePath, deployed_digest: null, approved_at: 1 },
     })
     .execute();
   ids.baseline.push(baseline);
   ids.imageDigest.push(imagePath.slice('files/'.length));
-  ids.checkAlert.push(alertId);
-  ids.errorGroup.push(errorGroupId);
-  const analysed = await call(target, rootCauseRoutes.analyseErrorGroup, {
-    params: { errorGroupId },
-  } as never);
-  ids.rootCauseAnalysis.push(analysed.id);
+  const { errorGroupId, alertId } = records;
+  ids.rootCauseAnalysis.push((await make('analyseErrorGroup', {}, { errorGroupId })).id);
+  const channelId = Number(ids.alertChannel[0]);
   ids.alertNotification.push(
-    await insertNotification(services, accountId, checkId, channel.id, marker),
+    await insertNotification(services, accountId, checkId, channelId, marker),
   );
-  const policy = await call(target, escalationPolicyRoutes.createEscalationPolicy, {
-    body: policyOf(marker, channel.id) as never,
-  });
-  ids.escalationPolicy.push(policy.id);
-  await call(target, escalationPolicyRoutes.createOnCallCalendarLink, {
-    params: { id: policy.id },
-  });
+  const { id: policyId } = await make('createEscalationPolicy');
+  ids.escalationPolicy.push(policyId);
+  await make('createOnCallCalendarLink', {}, { id: policyId });
   ids.alertGroup.push(
-    await insertAlertGroup(services, accountId, { checkId, alertId }, channel.id, marker),
+    await insertAlertGroup(services, accountId, { checkId, alertId }, channelId, marker),
   );
-
-  await buildTestSession(target, marker, ids);
-  ids.testErrorGroup.push(await insertTestFailure(services, target, accountId, marker, checkId));
-  await buildPages(services, target, accountId, marker, ids);
-  await buildDashboard(target, marker, ids);
-  await buildProject(target, marker, ids);
-  const program = new OAuthClients(services).register({
-    name: marker,
-    redirectUris: [redirectUri],
-  });
-  return { accountId, marker, agentKey: locationKey.rawKey, program, ids };
 }
 
-/** Reported by a test runner, and over. */
-async function buildTestSession(target: Target, marker: string, ids: World['ids']): Promise<void> {
-  const { testSessionId, testResults } = await call(
-    target,
-    testReportRoutes.createReportedSession,
-    { body: { name: marker, testResults: [{ name: marker }] } },
-  );
-  const [{ testResultId } = { testResultId: '' }] = testResults;
-  await call(target, testReportRoutes.finishReportedResult, {
-    ...{ params: { testSessionId, testResultId }, body: { status: 'PASSED' } },
-  });
+/** A session that a test runner reported, and an error of what another one runs. */
+async function makeReports({ services, world, make }: Build): Promise<void> {
+  const { ids, accountId, marker } = world;
+  const { testSessionId, testResults } = await make('createReportedSession');
+  const [{ testResultId }] = testResults;
+  await make('finishReportedResult', {}, { testSessionId, testResultId });
   ids.testSession.push(testSessionId);
   ids.testResult.push(testResultId);
-}
-
-/** An error of what a session runs. */
-async function insertTestFailure(
-  services: Services,
-  target: Target,
-  accountId: string,
-  marker: string,
-  checkId: string,
-): Promise<string> {
-  const { testSessionId } = await call(target, testSessionRoutes.createTestSession, {
-    body: { name: marker, runLocation: 'eu-west-1', target: { checkId: [checkId] } },
-  });
+  const running = await make('createTestSession');
   const { trial_id: trialId } = await services.db
     .selectFrom('test_results')
     .select('trial_id')
-    .where('session_id', '=', testSessionId)
+    .where('session_id', '=', String(running.testSessionId))
     .executeTakeFirstOrThrow();
   const failure = await insertFailure(services, accountId, trialId ?? '', marker);
-  await call(target, testSessionRoutes.cancelTestSession, { params: { testSessionId }, body: {} });
-  return failure.errorGroupId;
+  await make('cancelTestSession', {}, { testSessionId: running.testSessionId });
+  ids.testErrorGroup.push(failure.errorGroupId);
 }
 
 /** As the sweep writes it: a service that opens a draft, and does. A person overrides its state, so it stays. */
@@ -727,53 +512,41 @@ async function insertDraft(
   return id;
 }
 
-async function buildPages(
-  services: Services,
-  target: Target,
-  accountId: string,
-  marker: string,
-  ids: World['ids'],
-): Promise<void> {
-  const service = await createService(target, marker);
-  ids.service.push(service.id);
-  const [checkId = ''] = ids.check.map(String);
-  const other = await createService(target, marker);
-  for (const [kind, { id: serviceId }] of [
-    ['incidentDraft', service],
-    ['publishedDraft', other],
-  ] as const) {
+async function makePages({ services, world, make }: Build): Promise<void> {
+  const { ids, accountId, marker } = world;
+  const checkId = String(ids.check[0]);
+  for (const kind of ['incidentDraft', 'publishedDraft'] as const) {
+    const { id: serviceId } = await make('createService');
+    ids.service.push(serviceId);
     ids[kind].push(await insertDraft(services, accountId, { serviceId, checkId }, marker));
   }
-  const page = await createStatusPage(target, marker, service.id);
+  ids.service.pop();
+  const cards = [{ name: marker, services: [{ id: ids.service[0] }] }];
+  const page = await make('createStatusPage', { cards });
   ids.statusPage.push(page.id);
-  ids.subscription.push(await subscribeToPage(target, page.id));
-  const incident = await createIncident(target, marker, service.id);
+  const ofPage = { statusPageId: page.id };
+  await make('createStatusPageSubscriptions', {}, ofPage);
+  ids.subscription.push((await make('listStatusPageSubscriptions', {}, ofPage))[0].id);
+  const incident = await make('createIncident');
   ids.incident.push(incident.id);
-  ids.incidentUpdate.push(...incident.incidentUpdates.map(({ id }) => id));
-}
-
-async function buildDashboard(target: Target, marker: string, ids: World['ids']): Promise<void> {
-  const dashboard = await createDashboard(target, marker);
+  ids.incidentUpdate.push(incident.incidentUpdates[0].id);
+  const dashboard = await make('createDashboard');
   ids.dashboard.push(dashboard.dashboardId);
   ids.dashboardNumber.push(dashboard.id);
-  const incident = await createDashboardIncident(target, marker, dashboard.id);
-  ids.dashboardIncident.push(incident.id);
-  ids.dashboardIncidentUpdate.push(...incident.incidentUpdates.map(({ id }) => id));
+  const ofDashboard = await make('createDashboardIncident');
+  ids.dashboardIncident.push(ofDashboard.id);
+  ids.dashboardIncidentUpdate.push(ofDashboard.incidentUpdates[0].id);
 }
 
-async function buildProject(target: Target, marker: string, ids: World['ids']): Promise<void> {
-  const deployment = await call(target, projectRoutes.deployProject, { body: projectOf(marker) });
-  assert.ok('id' in deployment);
-  const params = { logicalId: marker, deploymentId: deployment.id };
-  await call(target, projectRoutes.awaitDeployment, { params });
+async function makeProject({ world, make }: Build): Promise<void> {
+  const { ids, marker } = world;
+  const { id: deploymentId } = await make('deployProject');
+  const params = { logicalId: marker, deploymentId };
+  await make('awaitDeployment', {}, params);
   ids.project.push(marker);
-  const project = await call(target, projectImportRoutes.getProject, { params });
-  ids.projectId.push(project.id);
-  ids.deployment.push(deployment.id);
-  const { id } = await call(target, projectImportRoutes.createImportPlan, {
-    ...{ params, body: importOf('dashboard') },
-  });
-  ids.importPlan.push(id);
+  ids.projectId.push((await make('getProject', {}, params)).id);
+  ids.deployment.push(deploymentId);
+  ids.importPlan.push((await make('createImportPlan', importOf('dashboard'), params)).id);
 }
 
 function projectOf(name: string) {
@@ -797,7 +570,7 @@ const checkTypeKinds: ReadonlyMap<string, Kind> = new Map(
 );
 
 /** Kind of a parameter, by the part of the path up to and with it; the first that matches. */
-const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
+const kindsByPath = [
   [/^\/v1\/checks\/heartbeats\/\{checkId\}$/, 'check:HEARTBEAT'],
   [/^\/v1\/checks\/heartbeats\/.*\{id\}$/, 'heartbeatEvent'],
   [/^\/ping\/\{pingToken\}$/, 'pingToken'],
@@ -865,6 +638,16 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/\{dashboardId\}$/, 'dashboard'],
   [/^\/v1\/incidents\/\{\w+\}$/, 'dashboardIncident'],
   [/^\/v1\/incidents\/\{incidentId\}\/updates\/\{id\}$/, 'dashboardIncidentUpdate'],
+] as const;
+
+/** Everything an account can have; each kind has at least one. */
+export type Kind =
+  (typeof kindsByPath)[number][1] | `check:${CheckType}` | (typeof furtherKinds)[number];
+const furtherKinds = ['publishedDraft', 'tag', 'slug', 'dashboardNumber'] as const;
+const kinds: readonly Kind[] = [
+  ...kindsByPath.map(([, kind]) => kind),
+  ...(Object.keys(checkTypes) as CheckType[]).map((type) => `check:${type}` as const),
+  ...furtherKinds,
 ];
 
 /** What each parameter in the path of a route names. */
@@ -927,17 +710,15 @@ export const outcomeOfShard: ShardOutcome = {
 const testJob = { checkType: 'URL', logicalId: 'shop', sourceInfo: {} };
 
 /** A body for every operation that takes one, with which it would succeed in this world. */
-export async function exampleBodies({
-  ids,
-  marker,
-  program,
-}: World): Promise<ReadonlyMap<string, unknown>> {
-  const name = 'changed';
-  const bodies = new Map<string, unknown>();
-  for (const { definition, create, update: change } of checkTypeRoutes) {
-    bodies.set(create.operationId, { ...definition.sample, name });
-    bodies.set(change.operationId, { name });
-  }
+export async function exampleBodies(world: World): Promise<ReadonlyMap<string, unknown>> {
+  return new Map(Object.entries(await bodiesOf('changed', world)));
+}
+
+/** By operation; `name` is what things in them are called. */
+async function bodiesOf(
+  name: string,
+  { ids, marker, program }: World,
+): Promise<Record<string, unknown>> {
   const services = [{ id: ids.service[0] ?? agentId }];
   const page = { name, url: `p-${unique()}`, cards: [] };
   const window = {
@@ -946,12 +727,18 @@ export async function exampleBodies({
     endsAt: '2099-02-01T01:00:00Z',
     repeatUnit: null,
   };
-  const certificate = { ...(await certificatePair()), host: 'changed.example' };
+  const certificate = { ...(await certificatePair()), host: `${name}.example` };
   const target = { target: { checkId: ids.check } };
   const group = { name };
   const service = { name };
   const incident = { name, severity: 'MAJOR', services };
-  const others: Record<string, unknown> = {
+  return {
+    ...Object.fromEntries(
+      checkTypeRoutes.flatMap(({ definition, create, update: change }) => [
+        [create.operationId, { ...definition.sample, name }],
+        [change.operationId, { name }],
+      ]),
+    ),
     createCheck: { ...checkTypes.URL.sample, name, checkType: 'URL' },
     updateCheck: { name },
     getAnalyticsOfChecks: { checkIds: ids.check },
@@ -963,9 +750,9 @@ export async function exampleBodies({
     updateCheckGroup: group,
     createSnippet: { name, script: 'await 1;' },
     updateSnippet: { name, script: 'await 1;' },
-    createVariable: { key: `changed-${unique()}`, value: 'changed' },
-    updateVariable: { value: 'changed' },
-    createAlertChannel: { type: 'EMAIL', config: { address: 'changed@a.example' } },
+    createVariable: { key: `${name}-${unique()}`, value: name },
+    updateVariable: { value: name },
+    createAlertChannel: { type: 'EMAIL', config: { address: `${name}@a.example` } },
     updateAlertChannel: { sendDegraded: true },
     subscribeAlertChannel: { checkId: ids.check[0], activated: true },
     triggerCheckSessionsV1: target,
@@ -993,7 +780,7 @@ export async function exampleBodies({
     createStatusPage: page,
     previewStatusPage: { name: page.name, cards: page.cards },
     updateStatusPage: { ...page, url: `q-${unique()}` },
-    createStatusPageSubscriptions: { subscriptions: [{ config: 'two@a.example' }] },
+    createStatusPageSubscriptions: { subscriptions: [{ config: `${name}@a.example` }] },
     createService: service,
     updateService: service,
     createIncident: { ...incident, incidentUpdates: [update] },
@@ -1038,7 +825,7 @@ export async function exampleBodies({
     updateAccountMember: { role: 'READ_ONLY' },
     updateMemberOfAccount: { role: 'READ_ONLY' },
     publishIncidentDraft: {},
-    createInvitation: { email: `changed-${unique()}@a.example` },
+    createInvitation: { email: `${name}-${unique()}@a.example` },
     updateMe: { name },
     beginMySecondFactor: { password: name },
     confirmMySecondFactor: { code: '123456' },
@@ -1072,8 +859,6 @@ export async function exampleBodies({
     agentGoodbye: { agentId },
     agentReportErrors: { agentId, version: '0.1.0', events: [{ code: 'TEST', count: 1 }] },
   };
-  for (const [operationId, body] of Object.entries(others)) bodies.set(operationId, body);
-  return bodies;
 }
 
 /** A further account with a key that may do everything. */

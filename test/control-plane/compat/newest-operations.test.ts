@@ -5,7 +5,7 @@ import test from 'node:test';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { FakeAgent, resultOfJob } from '../../support/fake-agent.ts';
 import { insertMember } from '../../support/people.ts';
-import { createApiKey } from '../../support/world.ts';
+import { callOperation } from '../../support/world.ts';
 
 const location = 'eu-west-1';
 const url = { url: 'https://a.example/' };
@@ -187,7 +187,10 @@ test('a deployment that succeeded runs the check against its environment, and no
     ...{ ...body, environmentRegexFilter: '(' },
   });
   assert.equal(wrong.status, 400);
-  const reader = await createApiKey({ url: cp.url, key: cp.apiKey }, 'reader');
+  const reader = await callOperation({ url: cp.url, key: cp.apiKey }, 'createApiKey', {
+    name: 'reader',
+    role: 'READ_ONLY',
+  });
   const { body: listed } = await cp.api('GET', '/v1/deployment-triggers', undefined, {
     authorization: `Bearer ${reader.rawKey}`,
   });
@@ -298,7 +301,10 @@ test('a secret scan names where credentials stand readable, and never the creden
   const many = await cp.api('GET', '/v1/secret-scans');
   assert.equal(many.body.length, 1_000);
   assert.equal(many.headers.get('content-range'), 'items 0-999/1204', 'nothing is left out unsaid');
-  const reader = await createApiKey({ url: cp.url, key: cp.apiKey }, 'reader');
+  const reader = await callOperation({ url: cp.url, key: cp.apiKey }, 'createApiKey', {
+    name: 'reader',
+    role: 'READ_ONLY',
+  });
   const refused = await cp.api('GET', '/v1/secret-scans', undefined, {
     authorization: `Bearer ${reader.rawKey}`,
   });

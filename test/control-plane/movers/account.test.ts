@@ -16,7 +16,7 @@ import {
 } from '../../support/recorded-account.ts';
 import { deployed, everything } from '../../support/projects.ts';
 import { httpReceiver } from '../../support/http-receiver.ts';
-import { createClientCertificate, createIncident, createService } from '../../support/world.ts';
+import { certificatePair } from '../../support/world.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { testSeed } from '../../support/random.ts';
 
@@ -177,13 +177,22 @@ test('an account of 300 resources moves without a silent loss, and a second plan
   assert.ok(source.received.every(({ method }) => method === 'GET'));
 });
 
+async function addService(cp: TestControlPlane): Promise<{ id: string }> {
+  return (await cp.api('POST', '/v1/status-pages/services', { name: 'Search' })).body;
+}
+
+async function addIncident(cp: TestControlPlane, name: string, { id }: { id: string }) {
+  const incidentUpdates = [{ description: 'We are looking into it.', status: 'INVESTIGATING' }];
+  const incident = { name, severity: 'MINOR', services: [{ id }], incidentUpdates };
+  assert.equal((await cp.api('POST', '/v1/status-pages/incidents', incident)).status, 201);
+}
+
 test('one installation moves to another, and what people set there stays', async () => {
   await using from = await startTestControlPlane({ requestsPerMinute: 0 });
   await deployed(from, everything());
-  const target = { url: from.url, key: from.apiKey };
-  const { id } = await createService(target, 'Search');
-  await createIncident(target, 'Old outage', id);
-  await createClientCertificate(target, 'inner');
+  await addIncident(from, 'Old outage', await addService(from));
+  const certificate = { ...(await certificatePair()), host: 'inner.a.example' };
+  await from.api('POST', '/v1/client-certificates', certificate);
   const secret = { key: 'API_TOKEN', value: 'hidden', secret: true };
   await from.api('POST', '/v1/variables', secret);
   await using to = await mover(from.url, from.apiKey);
@@ -209,7 +218,7 @@ test('one installation moves to another, and what people set there stays', async
 
 test('incidents with equal texts are two, and what is said later there is said here, once', async () => {
   await using from = await startTestControlPlane({ requestsPerMinute: 0 });
-  const service = await createService({ url: from.url, key: from.apiKey }, 'Search');
+  const service = await addService(from);
   const path = '/v1/status-pages/incidents';
   const open = async (day: string): Promise<string> => {
     const publicIncidentUpdateDate = `2026-06-0${day}T10:00:00.000Z`;
@@ -262,9 +271,9 @@ test('incidents with equal texts are two, and what is said later there is said h
 
 test('an incident that is refused is named, and keeps no other from being moved', async () => {
   await using from = await startTestControlPlane({ requestsPerMinute: 0 });
-  const service = await createService({ url: from.url, key: from.apiKey }, 'Search');
+  const service = await addService(from);
   for (const name of ['First', 'Refused', 'Last']) {
-    await createIncident({ url: from.url, key: from.apiKey }, name, service.id);
+    await addIncident(from, name, service);
   }
   await using to = await mover(from.url, from.apiKey);
   await using between = await httpReceiver(async ({ method, path, query, headers, body }) => {
