@@ -122,7 +122,7 @@ class Oracle {
     this.#drains();
     await this.#alerts();
     await this.#messages();
-    await this.#statuses();
+    await this.#summed();
     await this.#jobs();
   }
 
@@ -665,16 +665,14 @@ class Oracle {
       const results = this.#results.filter((result) => result.check_id === id);
       const own = { results, alerts: history, taken: takenOf.get(id) ?? [] };
       const expected = alertsAfter(subject, own);
-      if (expected !== null) this.#said(subject, own, expected);
+      if (expected !== null) this.#reminded(subject, own, expected);
       this.#steps(subject, own);
     }
   }
 
-  #said({ name }: Subject, { alerts }: History, { types, overdue }: Expected): void {
-    const said = alerts.map(({ type }) => type);
-    if (types.join() !== said.join())
-      this.wrong.push(`${name}: alerts ${said.join() || 'none'}, not ${types.join() || 'none'}`);
-    if (said.some((type) => type.endsWith('_REMAIN'))) this.#play.meet('reminder');
+  /** Which alerts there are is watched after each commit; reminders are due at a time as well. */
+  #reminded({ name }: Subject, { alerts }: History, { overdue }: Expected): void {
+    if (alerts.some(({ type }) => type.endsWith('_REMAIN'))) this.#play.meet('reminder');
     for (const { from, to } of overdue)
       if (to - from > soonMs && !this.#isHeldUp(from, to))
         this.wrong.push(`${name}: a reminder of ${at(from)} had not come by ${at(to)}`);
@@ -775,56 +773,10 @@ class Oracle {
     if (left.length > 0) this.wrong.push(`${left.length} messages are still to be sent`);
   }
 
-  /** What a check is said to be is what its newest result says. */
-  async #statuses(): Promise<void> {
-    const statuses = await this.#db.selectFrom('check_statuses').selectAll().execute();
-    for (const status of statuses) {
-      const subjects = this.#subjectsOf(status.check_id);
-      if (subjects.length !== 1 || subjects[0]?.isDeleted === true || subjects[0]?.isParallel)
-        continue;
-      const newest = this.#results
-        .filter((result) => result.check_id === status.check_id && result.result_type === 'FINAL')
-        .reduce<Result | null>(
-          (best, each) => (best === null || each.started_at >= best.started_at ? each : best),
-          null,
-        );
-      if (newest !== null && status.has_failures !== newest.has_failures)
-        this.wrong.push(`${subjects[0]?.name}: its status is not that of its newest result`);
-    }
+  /** All results are in the sums. */
+  async #summed(): Promise<void> {
     const rows = await this.#db.selectFrom('roll_up_inbox').select('id').execute();
     if (rows.length > 0) this.wrong.push(`${rows.length} results are not in the sums`);
-    await this.#sums();
-  }
-
-  /** Sums are those of the results. */
-  async #sums(): Promise<void> {
-    const { caller, world, subjects } = this.#play;
-    for (const subject of subjects) {
-      if (subject.isDeleted || this.#subjectsOf(subject.id).length > 1) continue;
-      const finals = this.#results.filter(
-        ({ check_id, result_type, has_errors, is_cancelled }) =>
-          check_id === subject.id &&
-          result_type === 'FINAL' &&
-          has_errors === 0 &&
-          is_cancelled === 0,
-      );
-      if (finals.length === 0) continue;
-      const from = new Date(epoch - 3_600_000).toISOString();
-      const to = new Date(epoch + 2 * 3_600_000).toISOString();
-      const path = `/v1/analytics/url-monitors/${subject.id}?from=${from}&to=${to}&metrics=availability`;
-      let answer: Awaited<ReturnType<typeof caller.call>> | undefined;
-      world.outside.act(() => void caller.insist('GET', path).then((given) => (answer = given)));
-      await world.until(() => answer !== undefined, 20 * second);
-      const said = (
-        answer?.body as { series?: { data?: { availability?: number }[] }[] } | undefined
-      )?.series?.[0]?.data?.[0]?.availability;
-      const good = finals.filter(({ has_failures }) => has_failures === 0).length;
-      const right = (100 * good) / finals.length;
-      if (said === undefined || Math.abs(said - right) > 0.01)
-        this.wrong.push(
-          `${subject.name}: availability ${said} instead of ${right} (${JSON.stringify(answer)?.slice(0, 300)})`,
-        );
-    }
   }
 
   /** A job that pinged in time is never said to have failed; one that did not is. */

@@ -27,27 +27,6 @@ export class Caller {
   }
 
   async call(method: string, path: string, body?: unknown): Promise<Answer | null> {
-    const answer = await this.#ask(method, path, body);
-    if (answer === null) return null;
-    const { status, text } = answer;
-    try {
-      return { status, body: text === '' ? undefined : JSON.parse(text) };
-    } catch {
-      return null;
-    }
-  }
-
-  /** A document that is no JSON. Null when there was no good answer. */
-  async read(path: string): Promise<string | null> {
-    const answer = await this.#ask('GET', path);
-    return answer?.status === 200 ? answer.text : null;
-  }
-
-  async #ask(
-    method: string,
-    path: string,
-    body?: unknown,
-  ): Promise<{ status: number; text: string } | null> {
     const { clock } = this.#world.outside;
     const ends = new AbortController();
     const cancel = clock.after(10_000, () => ends.abort());
@@ -60,7 +39,8 @@ export class Caller {
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      return { status: answer.statusCode, text: await answer.body.text() };
+      const text = await answer.body.text();
+      return { status: answer.statusCode, body: text === '' ? undefined : JSON.parse(text) };
     } catch {
       return null;
     } finally {

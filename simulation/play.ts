@@ -88,10 +88,6 @@ export class Play {
   readonly watch = new Watch(this);
   /** Who is sent mails of its incidents. */
   readonly subscribers: string[] = [];
-  /** The path of the status page; null without one. */
-  page: string | null = null;
-  /** The token of the badge of the group that the first checks are in; null without one. */
-  badge: string | null = null;
   #groupId: number | null = null;
   /** The policy of alerts that nobody takes on; null in worlds in which nobody ever does. */
   #policyId: string | null = null;
@@ -197,7 +193,6 @@ export class Play {
     }
     for (const agent of this.agents) agent.start();
     this.world.afterEach = () => this.watch.look();
-    this.watch.start();
     await this.world.run(Math.max(0, beginsAt - this.world.now));
   }
 
@@ -227,7 +222,7 @@ export class Play {
     return this.#groupId === null ? null : `/v2/check-groups/${this.#groupId}`;
   }
 
-  /** A group whose badge says the worst of its checks. */
+  /** A group that people mute and pause. */
   async #addGroup(): Promise<void> {
     if (this.world.chance('group')() < 0.5) return;
     const query = `autoAssignAlerts=${this.#policyId === null}`;
@@ -236,7 +231,6 @@ export class Play {
     });
     if (status !== 201) throw new Error(`a group is not made: ${JSON.stringify(body)}`);
     this.#groupId = body.id;
-    this.badge = body.badgeToken;
   }
 
   /** A status page with services for the first checks. Gives their ids. */
@@ -251,7 +245,6 @@ export class Play {
     const page = { name: 'status', url: 'status', cards };
     const { status, body } = await this.caller.insist('POST', '/v1/status-pages', page);
     if (status !== 201) throw new Error(`a page is not made: ${JSON.stringify(body)}`);
-    this.page = '/status/status';
     if (this.#policyId !== null) {
       this.subscribers.push('one@example.com', 'two@example.com');
       await this.caller.insist('POST', `/v1/status-pages/${body.id}/subscriptions/bulk`, {

@@ -1,7 +1,4 @@
-/**
- * What must be so at every moment: looked at after each commit of the control plane, and asked for by a reader of the
- * API and a visitor of the status page, who see what was so while they waited.
- */
+/** What must be so at every moment: looked at after each commit of the control plane. */
 import SqliteDatabase from 'better-sqlite3';
 import { alertsAfter, type History, type Result } from './alerts.ts';
 import { statements } from './files.ts';
@@ -14,19 +11,11 @@ const second = 1_000;
 const stepNoticedMs = 60 * second;
 /** Clocks of agents differ by so much, and a run may begin so early. */
 const aheadMs = 5 * second;
-/** A visitor may be shown what was so a little while ago. */
-const snapshotMs = 2 * second;
-/** While the control plane is busy, a visitor is shown what the one before was shown. */
-const busyMs = 60 * second;
-const askEveryMs = 15 * second;
 const said = 5;
-/** Worst first. */
-const verdicts = ['failing', 'degraded', 'passing', 'unknown'] as const;
 
 const statusesSql = `
-  select s.check_id as id, c.group_id is not null and c.activated as counts, s.longest_run_ms as known,
-    s.has_failures as failures, s.has_errors as errors, s.is_degraded as degraded
-  from check_statuses s join checks c on c.id = s.check_id`;
+  select check_id as id, has_failures as failures, has_errors as errors, is_degraded as degraded
+  from check_statuses`;
 const incidentsSql = `
   select c.id, (select alert_type from check_alerts a where a.check_id = c.id order by seq desc limit 1) as alert,
     (select u.status from incidents i join incident_updates u on u.incident_id = i.id
@@ -45,9 +34,6 @@ const resultsSql = `select result_type, has_failures, has_errors, is_degraded, i
 
 interface Status {
   id: string;
-  /** Whether the badge of the group speaks of it, and whether anything is known of its target. */
-  counts: number;
-  known: number | null;
   failures: number;
   errors: number;
   degraded: number;
@@ -64,16 +50,9 @@ interface IncidentOfCheck {
   incident: string | null;
 }
 
-/** What was so from an instant on. */
-interface Seen {
-  at: number;
-  value: string;
-}
-
 export class Watch {
   readonly #play: Play;
   readonly wrong = new Set<string>();
-  readonly #seen = new Map<string, Seen[]>();
   #db: SqliteDatabase.Database | null = null;
   #version: unknown = null;
   #statements = 0;
@@ -158,26 +137,11 @@ export class Watch {
     }
   }
 
-  #note(key: string, value: string): void {
-    const seen = this.#seen.get(key) ?? [];
-    if (seen.at(-1)?.value === value) return;
-    seen.push({ at: this.#play.world.now, value });
-    this.#seen.set(key, seen);
-  }
-
   /** The status of a check is that of its newest FINAL result; an error keeps the verdict before it. */
   #statuses(rows: readonly Status[]): void {
-    const ofGroup = rows
-      .filter(({ counts, known }) => counts === 1 && known !== null)
-      .map(({ failures, degraded }) =>
-        failures === 1 ? 'failing' : degraded === 1 ? 'degraded' : 'passing',
-      );
-    this.#note('group', verdicts.find((each) => ofGroup.some((of) => of === each)) ?? 'unknown');
+    // Times of results are moved with the clock.
+    if (this.#play.hasWrongClock) return;
     for (const { id, failures, errors, degraded } of rows) {
-      const status = `${failures} ${errors} ${degraded}`;
-      this.#note(id, status);
-      // Times of results are moved with the clock.
-      if (this.#play.hasWrongClock) continue;
       const newest = this.#results.get(id)?.newest ?? [];
       const isSo = newest.some(
         (result) =>
@@ -186,24 +150,18 @@ export class Watch {
       );
       if (!isSo && newest.length > 0)
         this.#say(
-          `${this.#nameOf(id)}: its status is ${status}, not that of its newest result: ${JSON.stringify(newest)}`,
+          `${this.#nameOf(id)}: its status is ${failures} ${errors} ${degraded}, not that of its newest result: ${JSON.stringify(newest)}`,
         );
     }
   }
 
   /** An incident is open as long as its check fails: from the alert to the recovery. */
   #incidents(statement: SqliteDatabase.Statement): void {
-    const services = new Map(
-      this.#play.subjects.flatMap(({ id, serviceId }) =>
-        serviceId === null ? [] : [[id, serviceId]],
-      ),
-    );
-    if (services.size === 0) return;
-    const rows = statement.all(JSON.stringify([...services.keys()])) as IncidentOfCheck[];
+    const ids = this.#play.subjects.flatMap((each) => (each.serviceId === null ? [] : each.id));
+    if (ids.length === 0) return;
+    const rows = statement.all(JSON.stringify(ids)) as IncidentOfCheck[];
     for (const { id, alert, incident } of rows) {
-      const serviceId = services.get(id) ?? '';
       const isOpen = incident !== null && incident !== 'RESOLVED';
-      this.#note(serviceId, isOpen ? 'major_outage' : 'operational');
       if (isOpen && (alert === null || alert.endsWith('RECOVERY')))
         this.#say(`${this.#nameOf(id)}: an open incident after ${alert}`);
       // A failure below its threshold that becomes degraded is alerted, and opens nothing.
@@ -258,77 +216,5 @@ export class Watch {
       : Math.max(...changed.map((id) => this.#results.get(id)?.newest[0]?.started_at ?? 0));
     if (at !== null && at > wall + aheadMs)
       this.#say(`a result stands ${((at - wall) / second).toFixed(1)} s ahead`);
-  }
-
-  /** Asks again and again, as a board on a wall does, and as a visitor of the status page. */
-  start(): void {
-    const { world } = this.#play;
-    world.outside.act(() => {
-      const ask = (): void => {
-        void Promise.all([this.#askStatuses(), this.#askPage(), this.#askBadge()]).then(() =>
-          world.outside.after(askEveryMs, ask),
-        );
-      };
-      world.outside.after(askEveryMs, ask);
-    });
-  }
-
-  /** Whether something was so while the answer was waited for, or is all that could be shown. */
-  #isAnswer(key: string, begunAt: number, isSo: (value: string) => boolean): boolean {
-    const seen = this.#seen.get(key) ?? [];
-    const first = seen.findLastIndex(({ at }) => at <= begunAt);
-    return seen.length === 0 || seen.slice(Math.max(0, first)).some(({ value }) => isSo(value));
-  }
-
-  async #askStatuses(): Promise<void> {
-    const { caller, world, subjects } = this.#play;
-    const begunAt = world.now;
-    const answer = await caller.call('GET', '/v1/check-statuses');
-    if (answer?.status !== 200) return;
-    this.#play.meet('statuses read');
-    for (const status of answer.body) {
-      if (!subjects.some(({ id }) => id === status.checkId)) continue;
-      const { hasFailures, hasErrors, isDegraded } = status;
-      const value = [hasFailures, hasErrors, isDegraded].map(Number).join(' ');
-      if (!this.#isAnswer(status.checkId, begunAt, (each) => each === value))
-        this.#say(`${status.name}: the API says ${value}, as it never was since ${begunAt}`);
-    }
-  }
-
-  async #askPage(): Promise<void> {
-    const { caller, page, world, maintenances } = this.#play;
-    if (page === null) return;
-    const { controlPlane, faults } = this.#play;
-    const isBusy = overlaps(
-      [
-        ...controlPlane.away,
-        ...faults.filter(({ where }) => where === controlPlane.name).map(({ span }) => span),
-      ],
-      world.now - busyMs,
-      world.now + busyMs,
-    );
-    const begunAt = world.now - (isBusy ? busyMs : snapshotMs);
-    const answer = await caller.call('GET', `${page}/api/v2/summary.json`);
-    if (answer?.status !== 200) return;
-    this.#play.meet('status page read');
-    const isMaintained = overlaps(maintenances, begunAt - second, world.now + second);
-    for (const { id, name, status: shown } of answer.body.components) {
-      const status = isMaintained && shown === 'under_maintenance' ? 'operational' : shown;
-      if (status === 'major_outage') this.#play.meet('outage on the status page');
-      if (!this.#isAnswer(id, begunAt, (each) => each === status))
-        this.#say(`the status page says ${status} of ${name}, as it was not then`);
-    }
-  }
-
-  async #askBadge(): Promise<void> {
-    const { caller, badge, world } = this.#play;
-    if (badge === null) return;
-    const begunAt = world.now;
-    const answer = await caller.read(`/v1/badges/groups/${badge}`);
-    if (answer === null) return;
-    this.#play.meet('badge of a group read');
-    const said = verdicts.find((each) => answer.includes(`>${each}<`)) ?? 'nothing';
-    if (!this.#isAnswer('group', begunAt, (each) => each === said))
-      this.#say(`the badge of the group says ${said}, as it was not then`);
   }
 }

@@ -12,6 +12,7 @@ const countedMetrics = {
   availability: { unit: 'percentage', label: 'Availability', statistic: 'avg' },
   retries: { unit: 'count', label: 'Retries', statistic: 'sum' },
 } as const;
+
 /** Analytics of each type. */
 export const analyticsOf = Object.fromEntries(
   Object.values(checkTypes).map(({ type, analytics }) => [type, analytics]),
