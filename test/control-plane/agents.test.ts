@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
-import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import type { CheckInAnswer, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { tombstoneOf } from '../../agent/worker/tombstone.ts';
 import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
@@ -63,8 +63,10 @@ test('an agent gets everything first and then only what changed', async () => {
   );
   await cp.api('PUT', `/v1/checks/url/${id}`, { activated: false });
   assert.deepEqual((await agent.checkIn()).removals, [id]);
-  agent.snapshot = 'something else';
-  assert.equal((await agent.checkIn()).full, true);
+  // There is nothing in it, and it comes at once: an agent is ready when it has all of its checks.
+  const fields = { agentId: agent.id, snapshot: 'something else', waitMs: 25_000 };
+  const whole = await agent.call<CheckInAnswer>('check-in', checkInOf(fields, ['URL']));
+  assert.deepEqual([whole.full, whole.upserts], [true, []]);
 });
 
 test('agents of a location share its checks; a new one takes only its part', async () => {

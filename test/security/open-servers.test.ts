@@ -27,12 +27,12 @@ async function ask(port: number, path: string, headers: string): Promise<string>
   return text;
 }
 
-const probes = () =>
-  serveProbes(
-    { notReady: () => null, notAlive: () => null },
-    new Registry(),
-    ...(['127.0.0.1', 0] as const),
-  );
+const probes = (host = '127.0.0.1') =>
+  serveProbes({ notReady: () => null, notAlive: () => null }, new Registry(), host, 0);
+
+test('a health address that the machine does not have is an error, and never every address', async () => {
+  await assert.rejects(probes('192.0.2.1'), /set AGENT_HEALTH_HOST to an address of this machine/);
+});
 
 test('two Host headers are refused on every port, an upgrade too; one is answered', async () => {
   await using cp = await startTestControlPlane({ settings: { METRICS_PORT: '0' } });

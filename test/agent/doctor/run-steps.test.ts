@@ -10,7 +10,7 @@ import {
   type Finding,
 } from '../../../agent/doctor/finding.ts';
 import { chooseSteps, runSteps } from '../../../agent/doctor/run-steps.ts';
-import type { DoctorContext, Step } from '../../../agent/doctor/step.ts';
+import { wayUntil, type DoctorContext, type Step } from '../../../agent/doctor/step.ts';
 import { steps } from '../../../agent/doctor/steps.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
@@ -208,4 +208,8 @@ test('every step needs only earlier ones, and ids are unique', () => {
     seen.add(id);
   }
   assert.equal(seen.size, 29);
+});
+
+test('a step on the way to the control plane needs all of the way before it', () => {
+  assert.deepEqual(wayUntil('proxy'), ['dns', 'route', 'proxy']);
 });

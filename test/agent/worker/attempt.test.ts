@@ -85,6 +85,23 @@ test('a clean pass of a monitor has null for its body and floors its time; a fai
   assert.deepEqual(failed.apiCheckResult?.response, { status: 500, body: 'why' });
 });
 
+test('only a type that is degraded by rules of its own says why it is', async () => {
+  const limits = { degradedResponseTime: 10, maxResponseTime: 100 };
+  const url = definitionOf('URL', { url: 'http://a.example' }, limits);
+  const icmp = definitionOf('ICMP', { hostname: 'a.example', pingCount: 1 });
+  for (const [type, given, response, state, reason] of [
+    ['URL', url, { status: 200 }, 'degraded', /^none$/],
+    ['ICMP', icmp, { packetLoss: 15 }, 'degraded', /15.*loss|loss.*15/],
+    ['ICMP', icmp, { packetLoss: 50 }, 'failed', /^none$/],
+  ] as const) {
+    next = () => Promise.resolve({ ...seen, response });
+    const outcome = await attempt(type, given, runner);
+    assert.equal(outcome.isDegraded ? 'degraded' : outcome.hasFailures && 'failed', state);
+    const exchange = outcome[checkTypes[type].resultField as 'apiCheckResult'];
+    assert.match(exchange?.degradedReason ?? 'none', reason, type);
+  }
+});
+
 test('a gRPC check sends its secrets and shows none of them', async () => {
   const sent: string[] = [];
   await using server = await grpcServer({

@@ -189,6 +189,20 @@ for (const [name, given, expected] of [
     'overloaded',
   ],
   ['a way that an agent with all its time traced no further', untraced('timeout'), 'failed'],
+  ...(
+    [
+      [590, 'failed'],
+      [870, 'overloaded'],
+    ] as const
+  ).map(([waitedMs, word]): [string, Case, string] => [
+    `a traced target answers late, and the agent waited ${waitedMs} ms of it`,
+    {
+      type: 'TRACEROUTE',
+      seen: { ...took(900), response: { destinationReached: true } },
+      time: { waitedMs },
+    },
+    word,
+  ]),
   [
     'a way whose hops keep silent, whatever the agent waited',
     {

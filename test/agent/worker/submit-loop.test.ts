@@ -50,6 +50,7 @@ async function submitted(refusal: Refusal, refusals: number) {
   /** How long the loop paused before each call, in ms. */
   const pauses: number[] = [];
   let pausedMs = 0;
+  let wasRefused = false;
   await using server = await httpServer((_request, response) => {
     calls += 1;
     pauses.push(pausedMs);
@@ -74,6 +75,7 @@ async function submitted(refusal: Refusal, refusals: number) {
     monotonic: () => clock.monotonic(),
     after(delayMs, callback) {
       pausedMs += delayMs;
+      wasRefused ||= loop.isRefused;
       return clock.after(delayMs, callback);
     },
   };
@@ -87,7 +89,8 @@ async function submitted(refusal: Refusal, refusals: number) {
   try {
     loop.start();
     const made = await settled.promise;
-    return { calls: made, pauses, isDelivered: loop.lastDeliveredAt !== null };
+    const isDelivered = loop.lastDeliveredAt !== null;
+    return { calls: made, pauses, isDelivered, wasRefused, isRefused: loop.isRefused };
   } finally {
     clearInterval(watching);
     await loop.flush(0);
@@ -102,18 +105,22 @@ const invalid = (source: 'headers' | 'payload'): Refusal => ({
 
 test('what is refused for a header, which something in between changed, is kept until it is taken', async () => {
   const { pauses: _, ...outcome } = await submitted(invalid('headers'), 8);
-  assert.deepEqual(outcome, { calls: 9, isDelivered: true });
+  const is = { isDelivered: true, wasRefused: false, isRefused: false };
+  assert.deepEqual(outcome, { calls: 9, ...is });
+  const withoutKey = await submitted({ status: 401, attributes: { code: 'BAD_TOKEN' } }, 2);
+  assert.deepEqual([withoutKey.wasRefused, withoutKey.isRefused], [true, false]);
 });
 
 test('what is refused for itself is set aside, so that others get through', async () => {
   const { pauses: _, ...outcome } = await submitted(invalid('payload'), 8);
-  assert.deepEqual(outcome, { calls: 3, isDelivered: false });
+  const is = { isDelivered: false, wasRefused: false, isRefused: false };
+  assert.deepEqual(outcome, { calls: 3, ...is });
 });
 
 test('results are tried again within five seconds while a control plane waits for its database', async () => {
   const away = { status: 503, attributes: { code: 'UNAVAILABLE' } };
   const asked = await submitted({ ...away, headers: { 'retry-after': '1' } }, 8);
-  assert.equal(asked.calls, 9);
+  assert.deepEqual([asked.calls, asked.wasRefused], [9, false], 'an agent that stops waits for it');
   for (const pause of asked.pauses) assert.ok(pause <= 5_000, String(asked.pauses));
   const unasked = await submitted(away, 8);
   assert.ok(Math.max(...unasked.pauses) > 20_000, String(unasked.pauses));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import { openDatabase } from '../../../control-plane/db/open.ts';
 import { alertOn } from '../../../control-plane/alerting/alert-on.ts';
@@ -159,6 +160,12 @@ test('what is older than results are kept is deleted', async () => {
   clock.setWall(now + 20 * day);
   await fail(now + 20 * day, false);
   clock.setWall(now + 31 * day);
+  const [alert] = await services.db.selectFrom('check_alerts').selectAll().execute();
+  assert.ok(alert);
+  const { seq: _, ...row } = alert;
+  const more = Array.from({ length: 1_000 }, () => ({ ...row, id: randomUUID() }));
+  await services.db.insertInto('check_alerts').values(more).execute();
+  assert.equal(await pruneAlerts(services, 30 * day), true, 'a thousand at once');
   assert.equal(await pruneAlerts(services, 30 * day), false);
   const left = async (table: 'check_alerts' | 'alert_decisions' | 'alert_notifications') =>
     (await services.db.selectFrom(table).selectAll().execute()).length;

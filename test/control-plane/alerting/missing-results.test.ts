@@ -97,8 +97,8 @@ test('a served check without results is notified once, with the others of its lo
   assert.deepEqual([label, tone], ['NOT MONITORED', 'failing']);
   assert.match(title, /^Monitoring is not happening: 2 checks of location "Ireland"/);
   assert.deepEqual(
-    (await state())?.faults.map(({ code, checkCount }) => [code, checkCount]),
-    [['NO_RESULTS', 2]],
+    (await state())?.faults.map(({ code, checkCount, runs }) => [code, checkCount, runs]),
+    [['NO_RESULTS', 2, 0]],
   );
   await pass(10, [one]);
   assert.deepEqual(notified(), [], 'one of them is still silent, and that was notified');

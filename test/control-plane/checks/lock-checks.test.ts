@@ -20,13 +20,15 @@ async function setUp() {
     assert.equal(status, 201, JSON.stringify(body));
     return body as SlotCheck & { heartbeat: { pingUrl: string } };
   };
+  const { body: group } = await cp.api('POST', '/v1/check-groups', { name: 'group' });
   const url = await create('url', {
+    groupId: group.id,
     ...{ locations: [location], frequency: 1, request: { url: 'https://a.example' } },
   });
   const heartbeat = await create('heartbeat', {
     heartbeat: { period: 1, periodUnit: 'minutes', grace: 1, graceUnit: 'minutes' },
   });
-  return { cp, clock, url, heartbeat };
+  return { cp, clock, url, heartbeat, group: group as { id: number } };
 }
 
 type Bench = Awaited<ReturnType<typeof setUp>>;
@@ -74,6 +76,10 @@ const works: Record<string, (bench: Bench, agent: KeyedAgent) => () => Promise<u
     const { services } = cp.controlPlane;
     return () => expireJobs({ ...services, clock: new TestClock(clock.now() + 60 * minute) });
   },
+  'a change of its group':
+    ({ cp, group }) =>
+    () =>
+      cp.api('PUT', `/v1/check-groups/${group.id}`, { name: 'group', muted: true }),
   'a change':
     ({ cp, url }) =>
     () =>

@@ -127,6 +127,27 @@ test('a client that comes back gets every end again', async () => {
   }
 });
 
+test('a client that pings or unsubscribes is answered, and stays', async () => {
+  await using cp = await startTestControlPlane();
+  const socket = await openSocket(cp);
+  const unsubscriptions = [topicsOf(cp.accountId, randomUUID())];
+  const answers = [];
+  for (const packet of [
+    connectPacket(cp, 'calm'),
+    mqtt.generate({ cmd: 'pingreq' }),
+    mqtt.generate({ cmd: 'unsubscribe', messageId: 7, unsubscriptions }),
+    mqtt.generate({ cmd: 'pingreq' }),
+  ]) {
+    socket.send(packet);
+    const [answer] = (await Promise.race([once(socket, 'message'), once(socket, 'close')])) as [
+      Buffer,
+    ];
+    answers.push(answer[0]);
+  }
+  assert.deepEqual(answers, [0x20, 0xd0, 0xb0, 0xd0], 'CONNACK, PINGRESP, UNSUBACK, PINGRESP');
+  socket.terminate();
+});
+
 test('a flood, a packet that is too large and a client without CONNECT are disconnected', async () => {
   await using cp = await startTestControlPlane();
   const flooding = await openSocket(cp);

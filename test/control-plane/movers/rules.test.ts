@@ -169,12 +169,14 @@ test('limits with decimals hold for the same values', () => {
       assertions: { comparison: string; target: string }[];
     };
     const [, , added] = assertions;
+    const isSaid = /a status code → the check fails/.test(saidOf(plan, 'Code').join());
+    assert.equal(isSaid, added !== undefined, expression);
     return added === undefined ? null : `${added.comparison} ${added.target}`;
   };
   for (const [expression, wanted] of [
     ['probe_http_status_code >= 499.5', 'LESS_THAN 500'],
     ['probe_http_status_code > 499.5', 'LESS_THAN 500'],
-    ['probe_http_status_code > 499', 'LESS_THAN 500'],
+    ['probe_http_status_code{job="shops"} > 499', 'LESS_THAN 500'],
     ['probe_http_status_code <= 199.5', 'GREATER_THAN 199'],
     ['probe_http_status_code < 199.5', 'GREATER_THAN 199'],
     ['probe_http_status_code == 199.5', null],

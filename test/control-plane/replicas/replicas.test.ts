@@ -277,9 +277,11 @@ test('30 missed pings are 30 failures, and pings that arrive at both replicas ar
       [200, 200],
     );
   }
-  await replicas.pass(failsAfterMs - 10 * second);
+  // Whether the other one could take a ping until the deadline is known a moment later.
+  await replicas.pass(failsAfterMs + 2 * second);
+  await Promise.all(services.map(sweepHeartbeats));
   assert.deepEqual(await failuresOf(services[0]), []);
-  await replicas.pass(20 * second);
+  await replicas.pass(8 * second);
   await eventually(
     async () => {
       await Promise.all(services.map(sweepHeartbeats));
@@ -368,16 +370,22 @@ test('a replica that stood still beside another one moves no deadline; both do s
 test('a ping that a silent replica may have lost is not missed', async () => {
   await using replicas = await twoReplicas();
   const { one, services, clocks } = replicas;
-  const { ping } = await makeHeartbeat(one);
-  await ping(one);
-  await replicas.pass(2 * minute - 6 * second);
-  // Until the deadline and beyond it, the first one stands still.
-  await replicas.pass(2 * minute, [clocks[1]]);
+  const [early, late] = [await makeHeartbeat(one), await makeHeartbeat(one, 'later')];
+  await early.ping(one);
+  await replicas.pass(minute);
+  await late.ping(one);
+  await replicas.pass(minute - 6 * second);
+  // The first one stands still beyond one deadline, and is back before the other.
+  await replicas.pass(72 * second, [clocks[1]]);
   await sweepHeartbeats(services[1]);
   assert.deepEqual(await failuresOf(services[1]), []);
-  await replicas.pass(failsAfterMs + minute, [clocks[1]]);
+  clocks[0].advance(72 * second);
+  await replicas.pass(minute + 2 * second);
   await sweepHeartbeats(services[1]);
-  assert.equal((await failuresOf(services[1])).length, 1, 'a job that is dead is found');
+  assert.deepEqual(await failuresOf(services[1]), []);
+  await replicas.pass(failsAfterMs + 6 * second);
+  await sweepHeartbeats(services[1]);
+  assert.equal((await failuresOf(services[1])).length, 2, 'jobs that are dead are found');
 });
 
 test('a gap that both replicas noticed is recorded once; a database away from one of them is none', async () => {

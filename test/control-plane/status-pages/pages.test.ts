@@ -52,6 +52,25 @@ test('a page tells the state of its services, what is said of incidents, and the
   assert.equal(headers.get('set-cookie'), null);
 });
 
+test('an open incident shows its newest updates, twenty more on demand, and where all of them are', async () => {
+  await using visitor = await PageVisitor.open();
+  const [search] = await visitor.services('Search');
+  assert.ok(search);
+  await visitor.page([search]);
+  for (const [count, earlier, isCut] of [
+    [3, undefined, false],
+    [23, '20', false],
+    [24, '21', true],
+  ] as const) {
+    const updates = Array.from({ length: count }, (_, index) => ({ at: (index - count) * minute }));
+    const { id } = await visitor.incident([search], 'MAJOR', updates);
+    const { text } = await visitor.see('/');
+    const said = /Earlier updates \((\d+)\)/.exec(text)?.[1];
+    assert.deepEqual([said, text.includes('>All updates<')], [earlier, isCut]);
+    await visitor.done('DELETE', `/v1/status-pages/incidents/${id}`);
+  }
+});
+
 test('a day says how long each state lasted, without the time in which an incident was resolved', async () => {
   await using visitor = await PageVisitor.open();
   const [search] = await visitor.services('Search');
@@ -129,7 +148,8 @@ test('a change through the API is seen at once, one by itself within a second', 
   const [search] = await visitor.services('Search');
   assert.ok(search);
   const headline = async () => toldBy((await visitor.see('/')).text).headline;
-  assert.equal((await visitor.see('/')).status, 404);
+  const unknown = await visitor.see('/');
+  assert.deepEqual([unknown.status, /No status page has/.test(unknown.text)], [404, true]);
   await visitor.page([search]);
   assert.equal(await headline(), 'All systems operational');
   const { id } = await visitor.incident([search], 'MAJOR', [
@@ -417,7 +437,7 @@ test('on a domain of its own a page is what there is; other hosts are left alone
   for (const path of ['/status/shop', '/v1/checks', '/console/', '/docs', '/openapi.json']) {
     const { status, text } = await visitor.asHost('status.shop.example', path);
     assert.equal(status, 404, path);
-    assert.match(text, /<!doctype html>/);
+    assert.match(text, /<!doctype html>[^]*<a href="\/">See the current status</);
   }
   for (const path of ['/api/v2/status.json', '/slack.rss']) {
     assert.equal((await visitor.asHost('status.shop.example', path)).status, 200, path);

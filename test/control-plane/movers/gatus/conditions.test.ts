@@ -341,6 +341,8 @@ test('servers of gRPC and questions over HTTPS have their checks', () => {
   const { url } = asked['request'] as { url: string };
   assert.deepEqual([asked['checkType'], asked['activated']], ['API', true]);
   const question = Buffer.from(new URL(url).searchParams.get('dns') ?? '', 'base64url');
+  // A query for one name that wants recursion: RFC 8484, 4.1.1.
+  assert.equal(question.subarray(0, 12).toString('hex'), '000001000001000000000000');
   assert.equal(question.subarray(12).toString('latin1'), '\u0001a\u0007example\0\0\u001c\0\u0001');
   const judged = tried({
     url: 'https://dns.example/',
