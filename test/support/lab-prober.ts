@@ -38,12 +38,13 @@ const runners: Record<LabQuestion['type'], Runner> = {
   ...{ URL: runUrl, API: runApi, TCP: runTcp, DNS: runDns, ICMP: runIcmp },
 };
 
-/** While the machine is stuck no time limit of a check comes nearer: only the network may be slow here. */
-const clock = scaledClock(1);
 const nextHops = openNextHops();
 const { icmp } = openIcmp(process.env);
 
-process.on('message', ({ id, type, request, timeoutMs, useOsResolver, proxyUrl }: LabQuestion) => {
+async function observe(question: LabQuestion): Promise<void> {
+  const { id, type, request, timeoutMs, useOsResolver, proxyUrl } = question;
+  // While the machine is stuck no time limit of a check comes nearer: only the network may be slow here.
+  using clock = scaledClock(1);
   const context = runnerContext(
     timeoutMs ?? 10_000,
     { useOsResolver: useOsResolver ?? false, nextHops, icmp },
@@ -52,22 +53,21 @@ process.on('message', ({ id, type, request, timeoutMs, useOsResolver, proxyUrl }
   const answer = (fields: Omit<LabAnswer, 'id' | 'logged'>): void => {
     process.send?.({ id, ...fields, logged: context.logged } satisfies LabAnswer);
   };
-  const observe = async (): Promise<void> => {
-    try {
-      const { failure, response, evidence } = await runners[type](
-        definitionOf(type, request),
-        context,
-      );
-      const found = await evidence?.('events');
-      const events = found?.diagnostics.events.map(({ event }) => event) ?? [];
-      answer({ seen: { failure, response }, ours: null, events });
-    } catch (error) {
-      const isKnown = error instanceof AgentError;
-      const events = isKnown ? error.diagnostics?.events.map(({ event }) => event) : [];
-      const ours = { code: isKnown ? error.code : 'BUG', message: String(error) };
-      answer({ seen: null, ours, events: events ?? [] });
-    }
-  };
-  void observe();
-});
+  try {
+    const { failure, response, evidence } = await runners[type](
+      definitionOf(type, request),
+      context,
+    );
+    const found = await evidence?.('events');
+    const events = found?.diagnostics.events.map(({ event }) => event) ?? [];
+    answer({ seen: { failure, response }, ours: null, events });
+  } catch (error) {
+    const isKnown = error instanceof AgentError;
+    const events = isKnown ? error.diagnostics?.events.map(({ event }) => event) : [];
+    const ours = { code: isKnown ? error.code : 'BUG', message: String(error) };
+    answer({ seen: null, ours, events: events ?? [] });
+  }
+}
+
+process.on('message', (question: LabQuestion) => void observe(question));
 process.send?.('ready');

@@ -4,22 +4,30 @@ import type { Clock } from '@monitor/shared/clock.ts';
 const maxStepMs = 6;
 const tickMs = 3;
 
+let counted = 0;
+let countedAt = performance.now();
+/** All clocks of the process count together, and none does while there is none. */
+let clocks = 0;
+let ticking: NodeJS.Timeout | undefined;
+
+function count(): number {
+  const now = performance.now();
+  counted += Math.min(now - countedAt, maxStepMs);
+  countedAt = now;
+  return counted;
+}
+
 /**
  * A clock that runs `factor` times faster than the real one, wall and monotonic time alike. While
  * the process is stuck or gets no processor the clock stands still, since half a second of that
  * would be half a minute in which whoever holds the clock did nothing.
  */
-export function scaledClock(factor: number): Clock {
+export function scaledClock(factor: number): Clock & Disposable {
   const wall = Date.now();
-  let counted = 0;
-  let countedAt = performance.now();
-  const elapsed = (): number => {
-    const now = performance.now();
-    counted += Math.min(now - countedAt, maxStepMs);
-    countedAt = now;
-    return counted * factor;
-  };
-  setInterval(elapsed, tickMs).unref();
+  const begun = count();
+  const elapsed = (): number => (count() - begun) * factor;
+  clocks += 1;
+  ticking ??= setInterval(count, tickMs).unref();
   return {
     now: () => Math.round(wall + elapsed()),
     monotonic: elapsed,
@@ -35,6 +43,12 @@ export function scaledClock(factor: number): Clock {
       return () => {
         clearTimeout(timer);
       };
+    },
+    [Symbol.dispose]() {
+      clocks -= 1;
+      if (clocks > 0) return;
+      clearInterval(ticking);
+      ticking = undefined;
     },
   };
 }
