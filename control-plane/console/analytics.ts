@@ -1,4 +1,5 @@
 /** Queries and chart data for the page of a check. */
+import { span } from './format.ts';
 import type { QuickRange } from '@monitor/shared/contract/analytics.ts';
 import type { Analytics, CheckOverview, NumberFacts } from './contract.ts';
 type Point = Analytics['series'][number]['data'][number];
@@ -24,6 +25,10 @@ export function watchedMs({ createdAt, recentRuns }: CheckOverview, range: Range
   const since = Math.min(Date.parse(createdAt), Date.parse(recentRuns.oldestAt ?? createdAt));
   return Math.min(ranges[range].ms, Math.max(1, Date.now() - since));
 }
+
+/** That time in words, where it is only a part of the range; empty for less than a minute of it. */
+export const partIn = (watched: number, range: Range) =>
+  watched < ranges[range].ms && watched >= 60_000 ? `of ${span(watched)}` : '';
 
 /**
  * What availability says of the whole range, of which only a part was watched: what is not known is not

@@ -1,6 +1,7 @@
 /** The days and hours of the on-call calendar, in the time zone of the visitor. */
 
 import type { RotationFields } from '@monitor/shared/contract/escalation-policy.ts';
+import { clockAt, instantAt, instantOf } from './own-zone.ts';
 
 export type Override = RotationFields['overrides'][number];
 /** Puts an override in place of another one; null for none. */
@@ -20,22 +21,23 @@ export type Zoom = keyof typeof pageDays;
 
 /** The start of the day that is so many days later. */
 function dayAfter(instant: number, days: number) {
-  const at = new Date(instant);
-  at.setHours(0, 0, 0, 0);
-  return at.setDate(at.getDate() + days);
+  const clock = clockAt(instant);
+  clock.setUTCHours(0, 0, 0, 0);
+  return instantAt(clock.setUTCDate(clock.getUTCDate() + days));
 }
 
 /** The same time of day so many days later, or so many hours later. */
 export function later(instant: number, columns: number, zoom: Zoom) {
-  const at = new Date(instant);
-  return zoom === 'hours' ? instant + columns * hourMs : at.setDate(at.getDate() + columns);
+  if (zoom === 'hours') return instant + columns * hourMs;
+  const clock = clockAt(instant);
+  return instantAt(clock.setUTCDate(clock.getUTCDate() + columns));
 }
 
 /** The Monday of a week such as `2026-11-23`; this week without one. */
 export function mondayOf(day: string | undefined, now: number) {
-  const at = Date.parse(`${day}T00:00`);
+  const at = instantOf(day ?? '');
   const instant = Number.isNaN(at) ? now : at;
-  return dayAfter(instant, -((new Date(instant).getDay() + 6) % 7));
+  return dayAfter(instant, -((clockAt(instant).getUTCDay() + 6) % 7));
 }
 
 /** Four rows of seven days, or seven rows of the hours of a day: 23 or 25 where clocks change. */

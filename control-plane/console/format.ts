@@ -1,14 +1,16 @@
 /** Formats numbers and times in the time zone and language of the viewer. */
 
 import { checkTypes } from './facts.ts';
+import { clockAt, timeZone } from './own-zone.ts';
 
 /** One clock for every instant: the dates of the locale, with hours from 0 to 23. */
-const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const;
+const hours = { timeZone, hourCycle: 'h23' } as const;
+const clock = { ...hours, hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
 const number = new Intl.NumberFormat();
 const dateTime = new Intl.DateTimeFormat(undefined, {
+  ...hours,
   dateStyle: 'medium',
   timeStyle: 'medium',
-  hourCycle: 'h23',
 });
 const shortDateTime = new Intl.DateTimeFormat(undefined, {
   month: 'short',
@@ -17,16 +19,17 @@ const shortDateTime = new Intl.DateTimeFormat(undefined, {
 });
 const clockTime = new Intl.DateTimeFormat(undefined, clock);
 const tickTime = new Intl.DateTimeFormat(undefined, {
+  ...hours,
   hour: '2-digit',
   minute: '2-digit',
-  hourCycle: 'h23',
 });
 const weekDay = new Intl.DateTimeFormat(undefined, {
+  timeZone,
   weekday: 'short',
   month: 'short',
   day: 'numeric',
 });
-const tickDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const tickDay = new Intl.DateTimeFormat(undefined, { timeZone, month: 'short', day: 'numeric' });
 
 export const nothing = '–';
 
@@ -89,22 +92,14 @@ export function shortTime(instant: number | string) {
 
 /** An instant on an axis: the day at midnight, else hours and minutes, and seconds between two minutes. */
 export function tickLabel(instant: number) {
-  const at = new Date(instant);
-  if (at.getSeconds() !== 0) return clockTime.format(at);
-  const isMidnight = at.getHours() === 0 && at.getMinutes() === 0;
-  return (isMidnight ? tickDay : tickTime).format(at);
+  const clock = clockAt(instant);
+  if (clock.getUTCSeconds() !== 0) return clockTime.format(instant);
+  const isMidnight = clock.getUTCHours() === 0 && clock.getUTCMinutes() === 0;
+  return (isMidnight ? tickDay : tickTime).format(instant);
 }
 
 export function dayLabel(instant: number) {
   return weekDay.format(new Date(instant));
-}
-
-/** `2026-11-23T20:15` in the time zone of the browser. */
-export function localTime(value: unknown) {
-  const instant = Date.parse(String(value));
-  if (value == null || Number.isNaN(instant)) return '';
-  const shifted = instant - new Date(instant).getTimezoneOffset() * 60_000;
-  return new Date(shifted).toISOString().slice(0, 16);
 }
 
 export function timeOfDay(instant: number | string) {

@@ -15,12 +15,10 @@ const stopWithinMs = 20_000;
 async function showSetupLink(services: Services): Promise<void> {
   try {
     if (await hasPeople(services.db)) return;
-    services.logger.warn(
-      process.stdout.isTTY
-        ? { link: await makeSetupLink(services) }
-        : { command: 'control-plane people first' },
-      'there are no people yet: open the link once to sign in',
-    );
+    const [field, what] = process.stdout.isTTY
+      ? [{ link: await makeSetupLink(services) }, 'open the link once to sign in']
+      : [{ command: 'control-plane people first' }, 'the command prints a link to sign in'];
+    services.logger.warn(field, `there are no people yet: ${what}`);
   } catch (error) {
     services.logger.warn({ err: error }, 'no link for the first person could be made');
   }

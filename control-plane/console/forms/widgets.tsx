@@ -5,7 +5,8 @@ import { call } from '../api.ts';
 import { toProblem } from '../problem.ts';
 import { useState } from 'preact/hooks';
 import { dataCenterLocations } from '../form-facts.ts';
-import { inWords, localTime, span } from '../format.ts';
+import { inWords, span } from '../format.ts';
+import { instantOf, localTime, timeZone } from '../own-zone.ts';
 import { wordsOf } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
@@ -401,7 +402,6 @@ function TagsField({ field, path, value, onChange }: FieldProps) {
 }
 
 function Instant({ field, path, value, onChange }: FieldProps) {
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const help = `Your time (${timeZone})`;
   return (
     <Labelled path={path} label={field.label} field={{ ...field, help }}>
@@ -410,7 +410,7 @@ function Instant({ field, path, value, onChange }: FieldProps) {
         {...useTies(path, help)}
         value={localTime(value)}
         onInput={({ currentTarget: { value: text } }) => {
-          const instant = Date.parse(text);
+          const instant = instantOf(text);
           if (!Number.isNaN(instant)) onChange(new Date(instant).toISOString());
           else onChange(field.isNullable ? null : '');
         }}
@@ -420,7 +420,6 @@ function Instant({ field, path, value, onChange }: FieldProps) {
 }
 
 function TimeZone({ field, path, value, onChange }: FieldProps) {
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const { help } = field;
   return (
     <Labelled path={path} label={field.label} field={field}>

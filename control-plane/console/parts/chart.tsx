@@ -6,6 +6,7 @@ import type { Lines } from '../analytics.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { bytes, duration, inNumbers, nothing, percent, shortTime, tickLabel } from '../format.ts';
 import { useMe } from '../me.ts';
+import { timeZone } from '../own-zone.ts';
 import { drawEvents, Marks, shownBy, type Shown } from './events.tsx';
 
 /**
@@ -229,6 +230,7 @@ export function Chart(props: ChartProps) {
       plot.current?.destroy();
       const colors = readColors(place.current);
       const options = optionsOf(props, place.current.clientWidth, colors);
+      options.tzDate = (at) => uPlot.tzDate(new Date(at * 1000), timeZone);
       options.hooks = {
         setCursor: [(one) => setAt(one.cursor.idx ?? null)],
         drawClear: [

@@ -85,7 +85,10 @@ function Agent({ agent }: { agent: FleetAgent }) {
               </>
             ),
           ],
-          ['Capacity', `${capacity.light} light runs, ${capacity.heavy} browsers and scripts`],
+          [
+            'Capacity',
+            `${count(capacity.light, 'light run')}, ${count(capacity.heavy, 'browser or script', 'browsers or scripts')}`,
+          ],
           ['Queued results', inNumbers(agent.outbox.depth)],
           [
             'Clock offset',
@@ -172,7 +175,7 @@ function Location({ state, agents }: { state: LocationState; agents: FleetAgent[
         <span class="muted">
           {count(state.checkCount, 'monitor')}, {count(state.agentCount, 'agent')}
           {state.waitingRuns > 0 &&
-            `, ${count(state.waitingRuns, 'run')} waiting for ${span(state.oldestWaitingSeconds * 1000)}`}
+            `, ${count(state.waitingRuns, 'run')} waiting${state.oldestWaitingSeconds < 1 ? '' : ` for ${span(state.oldestWaitingSeconds * 1000)}`}`}
         </span>
       </div>
       {isMissed && (

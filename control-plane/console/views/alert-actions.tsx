@@ -5,6 +5,7 @@ import { call } from '../api.ts';
 import { forEach } from '../each.ts';
 import { count } from '../format.ts';
 import { useMe } from '../me.ts';
+import { clockAt, instantAt, instantOf } from '../own-zone.ts';
 import { Action } from '../parts/layout.tsx';
 
 /** What the rows of alerts are about: a group of alerts, or one outage. */
@@ -17,19 +18,18 @@ const maxMinutes = 10_080;
 
 /** Nine o'clock of tomorrow, where the viewer is. */
 function tomorrowMorning() {
-  const at = new Date();
-  at.setDate(at.getDate() + 1);
-  at.setHours(morningHour, 0, 0, 0);
-  return at;
+  const clock = clockAt(Date.now());
+  clock.setUTCDate(clock.getUTCDate() + 1);
+  return instantAt(clock.setUTCHours(morningHour, 0, 0, 0));
 }
 
 function Snooze({ about, snooze }: { about: string; snooze: (minutes: number) => Promise<void> }) {
   const [until, setUntil] = useState('');
-  const to = (at: Date) => {
-    const minutes = Math.ceil((at.getTime() - Date.now()) / minuteMs);
+  const to = (instant: number) => {
+    const minutes = Math.ceil((instant - Date.now()) / minuteMs);
     return snooze(Math.min(maxMinutes, Math.max(1, minutes)));
   };
-  const isFuture = until !== '' && new Date(until).getTime() > Date.now();
+  const isFuture = until !== '' && instantOf(until) > Date.now();
   return (
     <details class="snooze">
       <summary class="button" aria-label={`Snooze ${about}`}>
@@ -49,7 +49,7 @@ function Snooze({ about, snooze }: { about: string; snooze: (minutes: number) =>
         <Action
           word="Snooze until then"
           busy="Snoozing"
-          run={() => to(new Date(until))}
+          run={() => to(instantOf(until))}
           disabled={!isFuture}
           title={isFuture ? undefined : 'Choose a time within the next seven days'}
         />

@@ -1,11 +1,12 @@
 /** Availability and times of a check, as figures and charts. */
 import type { CheckEvent } from '@monitor/shared/contract/check-event.ts';
 import type { Analytics, CheckOverview, NumberFacts, Read } from '../contract.ts';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { checkTypes } from '../facts.ts';
 import {
   axisOf,
   numberIn,
+  partIn,
   queriesOf,
   ranges,
   toLines,
@@ -16,10 +17,11 @@ import {
   type Lines,
   type Range,
 } from '../analytics.ts';
-import { duration, inNumbers, percent, span } from '../format.ts';
+import { duration, inNumbers, percent } from '../format.ts';
 import { Chart } from '../parts/chart.tsx';
 import { EventList, until } from '../parts/events.tsx';
 import { Choice, Section, Tile } from '../parts/layout.tsx';
+import { Share } from '../parts/share.tsx';
 import { Strips } from '../parts/strip.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
@@ -62,7 +64,7 @@ function Figures({
   return (
     <div class="tiles">
       <Tile
-        name={isWhole || watched < 60_000 ? 'Availability' : `Availability of ${span(watched)}`}
+        name={`Availability ${partIn(watched, range)}`.trim()}
         value={percent(availability)}
         tone={
           toneOf(availability, watched / ranges[range].ms) ||
@@ -259,6 +261,7 @@ export function CheckNumbers({
   compare: string | undefined;
 }) {
   const facts = checkTypes[overview.checkType]?.numbers ?? null;
+  const place = useRef<HTMLDivElement>(null);
   if (facts === null) return null;
   const chosen = isRange(range) ? range : 'last24Hours';
   const canCompare = facts.time !== null && Date.now() - Date.parse(overview.createdAt) > weekMs;
@@ -286,17 +289,20 @@ export function CheckNumbers({
         value={chosen}
         onChange={choosing('range')}
       />
+      <Share place={place} title={`${overview.name}, ${ranges[chosen].word}`} />
     </div>
   );
   return (
     <Section title="Metrics" aside={aside}>
-      <Numbers
-        facts={facts}
-        overview={overview}
-        range={chosen}
-        isCompared={canCompare && compare === 'week'}
-        statistic={statistics.some(([one]) => one === statistic) ? statistic : 'p50'}
-      />
+      <div ref={place}>
+        <Numbers
+          facts={facts}
+          overview={overview}
+          range={chosen}
+          isCompared={canCompare && compare === 'week'}
+          statistic={statistics.some(([one]) => one === statistic) ? statistic : 'p50'}
+        />
+      </div>
     </Section>
   );
 }

@@ -2,9 +2,9 @@
 import type { CheckOverview } from '../contract.ts';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { memo } from '../memo.ts';
-import { ranges, toneOf, watchedMs } from '../analytics.ts';
+import { partIn, ranges, toneOf, watchedMs } from '../analytics.ts';
 import { figuresOf, useFigures, type Figures } from '../figures.ts';
-import { count, duration, every, inNumbers, nothing, percent, span, typeName } from '../format.ts';
+import { count, duration, every, inNumbers, nothing, percent, typeName } from '../format.ts';
 import { useMe } from '../me.ts';
 import { Bars } from '../parts/bars.tsx';
 import { Icon, Picture, State } from '../parts/icons.tsx';
@@ -180,8 +180,8 @@ const Row = memo(
         <td>{latest && <Bars runs={latest.recentRuns} slots={slots} />}</td>
         <td class={`right ${toneOf(figures?.availability, watched / day)}`}>
           {percent(figures?.availability)}
-          {figures?.availability != null && watched < day && (
-            <span class="muted wide-only"> of {span(watched)}</span>
+          {figures?.availability != null && (
+            <span class="muted wide-only"> {partIn(watched, 'last24Hours')}</span>
           )}
         </td>
         <td class="wide-only right">{duration(figures?.p95)}</td>

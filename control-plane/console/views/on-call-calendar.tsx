@@ -15,7 +15,8 @@ import {
   type Row,
   type Zoom,
 } from '../calendar.ts';
-import { dayLabel, inWords, localTime, shortTime, tickLabel } from '../format.ts';
+import { dayLabel, inWords, shortTime, tickLabel } from '../format.ts';
+import { clockAt, instantAt, localTime, timeZone } from '../own-zone.ts';
 import { isSame } from '../forms/values.ts';
 import { useMe } from '../me.ts';
 import { Action, Choice, Section } from '../parts/layout.tsx';
@@ -347,12 +348,10 @@ export function OnCallCalendar({
   };
   const drawn = overrides.map((one) => (draft && isSame(one, draft.old) ? draft.next : one));
   const shown = draft !== null && draft.old === null ? [...drawn, draft.next] : drawn;
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const { handoverDay, handoverTime, timezone } = rotation;
   let first = 0;
-  const now = new Date();
-  now.setMinutes(0, 0, 0);
-  const nextHour = later(now.getTime(), 1, 'hours');
+  const thisHour = clockAt(Date.now()).setUTCMinutes(0, 0, 0);
+  const nextHour = later(instantAt(thisHour), 1, 'hours');
   const soon = { from: iso(nextHour), until: iso(later(nextHour, 1, 'weeks')), person: '' };
   return (
     <Section title="On call" aside={<Paging monday={monday} zoom={zoom} />}>

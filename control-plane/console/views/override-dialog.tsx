@@ -1,7 +1,7 @@
 /** An override of a rotation: from, until and who, for those who do not drag. */
 import type { DataAt } from '../contract.ts';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { localTime } from '../format.ts';
+import { instantOf, localTime, timeZone } from '../own-zone.ts';
 import { useMe } from '../me.ts';
 import { Action } from '../parts/layout.tsx';
 import { useAttempt } from '../parts/notices.tsx';
@@ -43,7 +43,7 @@ export function OverrideDialog({
   const [until, setUntil] = useState(localTime(next.until));
   const [picked, setPicked] = useState(next.person);
   const [problem, attempt] = useAttempt();
-  const isSpan = from !== '' && Date.parse(from) < Date.parse(until);
+  const isSpan = from !== '' && instantOf(from) < instantOf(until);
   const person = picked || (people[0] ?? '');
   const save = (to: Override | null) =>
     attempt(async () => {
@@ -51,10 +51,9 @@ export function OverrideDialog({
       dialog.current?.close();
     });
   const submit = async () => {
-    const iso = (text: string) => new Date(text).toISOString();
+    const iso = (text: string) => new Date(instantOf(text)).toISOString();
     await save({ from: iso(from), until: iso(until), person })();
   };
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return (
     <dialog class="ask" ref={dialog} onClose={onClose} aria-labelledby="override-title">
       <h2 id="override-title">{old === null ? 'New override' : 'Override'}</h2>

@@ -4,10 +4,11 @@ import { useContext, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { browserName } from '../browser-name.ts';
 import { Me } from '../me.ts';
-import { Action, Facts, Section } from '../parts/layout.tsx';
+import { Action, Facts, Section, Select } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
 import { Empty } from '../parts/notices.tsx';
 import { Ago } from '../parts/time.tsx';
+import { chooseZone, chosenZone, zoneOfBrowser, zones } from '../own-zone.ts';
 import { useQuery } from '../query.ts';
 import { QrCode } from '../parts/qr-code.tsx';
 import {
@@ -208,6 +209,27 @@ function SecondFactor() {
   );
 }
 
+/** Of this browser, whoever is signed in. */
+function Display() {
+  return (
+    <Section title="Display">
+      <Select
+        label="Times in"
+        options={[
+          ['', `This browser (${zoneOfBrowser})`],
+          ...zones.map((one) => [one, one] as const),
+        ]}
+        value={chosenZone ?? ''}
+        onChange={(zone) => {
+          chooseZone(zone === '' ? null : zone);
+          // Everything that is shown has times.
+          location.reload();
+        }}
+      />
+    </Section>
+  );
+}
+
 export function ProfileView() {
   const me = useContext(Me);
   const isPerson = me !== null && me.email !== null;
@@ -221,6 +243,7 @@ export function ProfileView() {
           “{me.name}” has the role {roleName(me.role).toLowerCase()} in {me.accountName}. Passwords
           and sessions belong to people: sign in as one.
         </Empty>
+        <Display />
       </>
     );
   }
@@ -236,6 +259,7 @@ export function ProfileView() {
       <SecondFactor />
       <Passkeys />
       <Devices />
+      <Display />
       <Section title="Sessions">
         {List({
           read: sessions,

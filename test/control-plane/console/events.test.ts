@@ -1,6 +1,7 @@
 // Own process: it starts browsers.
 /** What happened around a check, on the time axis of its charts. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openBrowser } from '../../support/shared-browser.ts';
@@ -121,5 +122,44 @@ test('the marks are accessible, on a phone and a desktop, in light and in dark',
       await opened.page.locator('.marks a').first().waitFor();
       await assertPleasant(opened.page, 'Events', width, `${width} ${scheme}`);
     }
+  }
+});
+
+test('the figures and charts of a period are an image to keep, in the colours of the page', async () => {
+  for (const scheme of ['light', 'dark'] as const) {
+    await using opened = await console.visit(`#/checks/${shop}`, { scheme, width: 900 });
+    const { page } = opened;
+    const cell = page.locator('.strip i.good').first();
+    await cell.waitFor();
+    await page.locator('.plot canvas').first().waitFor();
+    await page.getByText('Share', { exact: true }).click();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download image' }).click();
+    const kept = await download;
+    assert.equal(kept.suggestedFilename(), 'Web-shop-24-hours.png');
+    const png = (await readFile(await kept.path())).toString('base64');
+    assert.ok(
+      await page.evaluate(`(async () => {
+      const image = new Image();
+      image.src = 'data:image/png;base64,${png}';
+      await image.decode();
+      const canvas = new OffscreenCanvas(image.width, image.height);
+      const context = canvas.getContext('2d');
+      const pixels = (width, height) =>
+        new Uint32Array(context.getImageData(0, 0, width, height).data.buffer);
+      // Of the page, of what ran, and of words.
+      const wanted = [
+        ['html', 'backgroundColor'], ['.strip i.good', 'backgroundColor'], ['.tile strong', 'color'],
+      ].map(([place, name]) => {
+        context.fillStyle = getComputedStyle(document.querySelector(place))[name];
+        context.fillRect(0, 0, 1, 1);
+        return pixels(1, 1)[0];
+      });
+      context.drawImage(image, 0, 0);
+      const all = pixels(image.width, image.height);
+      return wanted.every((one) => all.filter((pixel) => pixel === one).length > all.length / 1000);
+    })()`),
+      scheme,
+    );
   }
 });

@@ -147,6 +147,41 @@ test('without a mouse: days are selected, an override is moved and resized, and 
   await becomes([{ from: local(24), until, person: ann }, night]);
 });
 
+test('times are those of the zone that the viewer chose, typed and shown, until they choose that of the browser', async () => {
+  const at = (time: string) => `2026-11-${time}:00.000Z`;
+  const { id, becomes } = await makePolicy([
+    { from: at('24T14:30'), until: at('25T14:30'), person: ann },
+  ]);
+  await using opened = await console.visit('#/settings/profile');
+  const { page } = opened;
+  const zone = page.getByLabel('Times in');
+  const choose = async (wanted: string) => {
+    const isLoaded = page.waitForEvent('load');
+    await zone.selectOption(wanted);
+    await isLoaded;
+    await zone.and(page.locator(`:has(option:checked[value="${wanted}"])`)).waitFor();
+  };
+  // Half an hour beside all others, so that neither the browser nor UTC has the same days or hours.
+  await choose('Australia/Darwin');
+  await page.goto(`${cp.url}/console/#/settings/policy/${id}`);
+  await page.getByText('Times are yours (Australia/Darwin)').waitFor();
+  await page.locator('[data-override="0"]').first().dblclick();
+  const [from, until] = [page.getByLabel('From'), page.getByLabel('Until')];
+  assert.deepEqual(
+    [await from.inputValue(), await until.inputValue()],
+    ['2026-11-25T00:00', '2026-11-26T00:00'],
+  );
+  await from.fill('2026-11-25T01:15');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await becomes([{ from: at('24T15:45'), until: at('25T14:30'), person: ann }]);
+
+  await page.goto(`${cp.url}/console/#/settings/profile`);
+  await choose('');
+  await page.goto(`${cp.url}/console/#/settings/policy/${id}`);
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  await page.getByText(`Times are yours (${timeZone})`).waitFor();
+});
+
 test('what is begun while another override is being saved stays', async () => {
   const first = { from: local(24), until: local(25), person: ann };
   const { id, path, becomes } = await makePolicy([first]);

@@ -21,7 +21,7 @@ test('a command prints a link for the first person, and an operator who is locke
   const operator = new Operator(folder.path, { PUBLIC_URL: 'https://monitor.example/base/' });
   {
     await using serving = await operator.serve();
-    await serving.log('there are no people yet: open the link once to sign in');
+    await serving.log('there are no people yet: the command prints a link to sign in');
     assert.doesNotMatch(serving.lines.join('\n'), /token=/, 'logs are shipped');
     const { link } = await operator.json<{ link: string }>('people', 'first');
     assert.match(String(link), /^https:\/\/monitor\.example\/base\/console\/#\/setup\?token=/);
