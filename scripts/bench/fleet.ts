@@ -1,10 +1,8 @@
 /**
- * `npm run bench -- fleet`: what a check-in without news costs, on both engines, and when an agent at one replica
- * hears of a check that was made at another. The agents speak the real protocol.
+ * `npm run bench -- fleet`: what a check-in without news costs, on both engines, in the real protocol.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import SqliteDatabase from 'better-sqlite3';
 import { Agent, request } from 'undici';
 import {
@@ -18,7 +16,7 @@ import { freePort } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { startPostgres, type PostgresServer } from '../cluster/postgres.ts';
 import { repeat, type Bench } from './load.ts';
-import { inTurns, median, medianRatio, ms, quantile, show, treeCpuMs } from './measure.ts';
+import { inTurns, median, medianRatio, ms, show, treeCpuMs } from './measure.ts';
 
 export const location = 'fleet';
 const dispatcher = new Agent({ connections: null, pipelining: 1, connect: { timeout: 60_000 } });
@@ -86,101 +84,47 @@ export async function makeChecks(
   return ids;
 }
 
-/** Checks that ran before: first runs are no part of this. */
-async function makeSettledChecks(world: World, count: number): Promise<void> {
-  await makeChecks(world, count);
-  await world.run(`update check_statuses set last_started_at = ${Date.now() + 60_000}`);
-}
-
-class SimulatedAgent {
-  readonly id = randomUUID();
-  readonly #url: string;
-  readonly #key: string;
-  readonly holds = new Set<string>();
-  snapshot: string | null = null;
-  answers = 0;
-
-  constructor({ urls, locationKey }: World) {
-    this.#url = urls.at(-1) ?? '';
-    this.#key = locationKey;
-  }
-
-  async checkIn(waitMs: number): Promise<void> {
+/** Checks in again and again as one agent, which has nothing new to hear after the first answers. */
+function agentOf({ urls, locationKey }: World): () => Promise<void> {
+  const agentId = randomUUID();
+  let snapshot: string | null = null;
+  return async () => {
     const facts = {
-      ...{ agentId: this.id, protocol: protocolVersion, snapshot: this.snapshot },
-      waitMs: this.snapshot === null ? 0 : waitMs,
+      ...{ agentId, protocol: protocolVersion, snapshot },
       clock: { sentAt: Date.now(), offsetMs: 0 },
     };
-    const { statusCode, body } = await request(this.#url + checkIn.path, {
+    const { statusCode, body } = await request((urls[0] ?? '') + checkIn.path, {
       ...{ method: checkIn.method, dispatcher, body: JSON.stringify(checkInOf(facts, ['URL'])) },
       headers: {
-        authorization: `Bearer ${this.#key}`,
+        authorization: `Bearer ${locationKey}`,
         'content-type': 'application/json',
         [protocolHeader]: String(protocolVersion),
       },
     });
     const text = await body.text();
     if (statusCode !== 200) throw new Error(`${statusCode} ${text.slice(0, 200)}`);
-    const answer = JSON.parse(text) as CheckInAnswer;
-    if (answer.full) this.holds.clear();
-    for (const { id } of answer.upserts) this.holds.add(id);
-    for (const id of answer.removals) this.holds.delete(id);
-    this.snapshot = answer.snapshot;
-    this.answers += 1;
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.checkIn(20_000);
-      } catch {
-        this.snapshot = null;
-        await pause(1_000);
-      }
-    }
-  }
+    ({ snapshot } = JSON.parse(text) as CheckInAnswer);
+  };
 }
 
 /** CPU in ms of a check-in that finds nothing new, on eight connections. */
 async function cpuOfCheckIn(world: World, checks: number): Promise<number> {
-  await makeSettledChecks(world, checks);
-  const agents = Array.from({ length: 8 }, () => new SimulatedAgent(world));
+  await makeChecks(world, checks);
+  // They ran before: first runs are no part of this.
+  await world.run(`update check_statuses set last_started_at = ${Date.now() + 60_000}`);
+  const agents = Array.from({ length: 8 }, () => agentOf(world));
   // The first ones bring checks and their first jobs.
   for (let round = 0; round < 3 + checks / 50; round += 1) {
-    for (const agent of agents) await agent.checkIn(0);
+    for (const checkInAgain of agents) await checkInAgain();
   }
   const [pid = 0] = world.pids;
   const before = treeCpuMs(pid);
   await Promise.all(
-    agents.map(async (agent) => {
-      for (let made = 0; made < 500; made += 1) await agent.checkIn(0);
+    agents.map(async (checkInAgain) => {
+      for (let made = 0; made < 500; made += 1) await checkInAgain();
     }),
   );
   return (treeCpuMs(pid) - before) / 4_000;
-}
-
-/** From the request at one replica until the agent that waits at the other one has the check. */
-async function latencies(world: World, samples: number): Promise<number[]> {
-  const agent = new SimulatedAgent(world);
-  const stopping = new AbortController();
-  const running = agent.run(stopping.signal);
-  while (agent.answers < 2) {
-    await makeChecks(world, 1);
-    await pause(1_000);
-  }
-  const found: number[] = [];
-  for (let sample = 0; sample < samples; sample += 1) {
-    // What is read every second is met at any moment of it.
-    await pause(Math.random() * 1_000);
-    const madeAt = performance.now();
-    const [id = ''] = await makeChecks(world, 1);
-    while (!agent.holds.has(id)) await pause(1);
-    found.push(performance.now() - madeAt);
-  }
-  stopping.abort();
-  await world[Symbol.asyncDispose]();
-  await running;
-  return found;
 }
 
 export async function benchFleet({ rounds }: Bench): Promise<void> {
@@ -196,10 +140,4 @@ export async function benchFleet({ rounds }: Bench): Promise<void> {
       ratio: medianRatio(many, few).toFixed(2),
     });
   }
-  await using world = await startWorld('PostgreSQL', 2);
-  const found = await latencies(world, 33 * rounds);
-  show('made at one replica', {
-    'heard at another, p50': ms(quantile(found, 0.5), 0),
-    p99: ms(quantile(found, 0.99), 0),
-  });
 }
