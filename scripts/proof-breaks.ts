@@ -1,76 +1,48 @@
 /**
- * `npm run proof:breaks [-- --seed 1 <name>…]`: breaks a copy of the sources on purpose, one promise at a time, and
- * says whether the proof finds it. Ends with 1 when a break is not found, or no longer fits its source.
+ * `npm run proof:breaks [-- --seed 1 <name>…]`: breaks the sources on purpose as they are bundled, one promise at a
+ * time, and says whether the proof finds it. Ends with 1 when a break is not found, or no longer fits its source.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { readOptions, refuse } from './options.ts';
 import type { Report } from '../proof/report.ts';
+import { bundle, programNames } from './build/bundle.ts';
+import { readOptions, refuse } from './options.ts';
 import { breaks, usualArgs, type Break } from './proof-breaks/breaks.ts';
 
-const root = join(import.meta.dirname, '..');
+/** Below the packages of this project, which what is bundled needs. */
+const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'proof-breaks');
 
-/** A copy of what the proof and the bundle need, with the packages of this one. */
-function copySources(folder: string): void {
-  const files = execFileSync(
-    'git',
-    [
-      ...['ls-files', 'agent', 'control-plane', 'shared', 'proof', 'scripts', 'docs'],
-      ...['LICENSE', '*.json'],
-    ],
-    { cwd: root, encoding: 'utf8' },
-  );
-  for (const file of files.split('\n').filter((name) => name !== ''))
-    cpSync(join(root, file), join(folder, file));
-  for (const place of ['', 'agent', 'control-plane']) {
-    const packages = join(root, place, 'node_modules');
-    symlinkSync(packages, join(folder, place, 'node_modules'));
-  }
-}
-
-function patch(folder: string, { name, file, from, to }: Break): void {
-  const path = join(folder, file);
-  const source = readFileSync(path, 'utf8');
-  if (source.split(from).length !== 2)
+/** Bundles both programs with the break in its source. */
+async function buildBroken({ name, file, from, to }: Break): Promise<void> {
+  let places = 0;
+  const edit = (path: string, source: string): string => {
+    if (path !== file) return source;
+    places = source.split(from).length - 1;
+    return source.replace(from, () => to);
+  };
+  for (const program of programNames) await bundle(program, join(folder, program), edit);
+  if (places !== 1)
     throw new Error(`the break ${name} does not fit ${file} any more: change it in this file`);
-  writeFileSync(
-    path,
-    source.replace(from, () => to),
-  );
-}
-
-async function run(folder: string, args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, args, {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  await once(child, 'close');
-  return output;
 }
 
 /** The lines of the report that are not zero. */
 async function linesFound(each: Break): Promise<string[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'proof-break-'));
-  try {
-    copySources(folder);
-    patch(folder, each);
-    await run(folder, ['scripts/build/main.ts', '--out', 'dist']);
-    const args = [
-      ...[...(each.args ?? usualArgs), '--seed', values.seed, '--json', '--out', 'report'],
-      ...['--agent', 'dist/agent', '--control-plane', 'dist/control-plane'],
-    ];
-    const report = JSON.parse(await run(folder, ['scripts/proof.ts', ...args])) as Report;
-    return Object.entries(report.counts).flatMap(([line, count]) =>
-      count === 0 ? [] : [`${line} ${count}`],
-    );
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  await buildBroken(each);
+  const [agent, controlPlane] = programNames.map((program) => join(folder, program));
+  const args = [
+    ...['scripts/proof.ts', ...(each.args ?? usualArgs), '--seed', values.seed, '--json'],
+    ...['--out', join(folder, 'report')],
+    ...['--agent', agent ?? '', '--control-plane', controlPlane ?? ''],
+  ];
+  const { stdout } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 1 << 28,
+  });
+  const report = JSON.parse(stdout) as Report;
+  return Object.entries(report.counts).flatMap(([line, count]) =>
+    count === 0 ? [] : [`${line} ${count}`],
+  );
 }
 
 const { values, positionals: names } = readOptions({

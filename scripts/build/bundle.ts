@@ -75,12 +75,15 @@ function placed(program: ProgramName, path: string, source: string): string {
     .replaceAll('import.meta.$url', 'import.meta.url');
 }
 
-function placeSources(program: ProgramName): Plugin {
+type Edit = (file: string, source: string) => string;
+
+/** `edit` may give a source another text. */
+function placeSources(program: ProgramName, edit: Edit): Plugin {
   return {
     name: 'place-sources',
     setup(run) {
       run.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-        const source = readFileSync(path, 'utf8');
+        const source = edit(relative(root, path), readFileSync(path, 'utf8'));
         return path.includes(`${sep}node_modules${sep}`)
           ? null
           : { contents: placed(program, path, source), loader: 'ts' };
@@ -202,7 +205,11 @@ async function bundleGuide(folder: string): Promise<Pick<Metafile, 'inputs'>> {
  * Writes the package of a program into a folder, which is emptied first. Gives the number of bytes
  * of the bundle.
  */
-export async function bundle(program: ProgramName, folder: string): Promise<number> {
+export async function bundle(
+  program: ProgramName,
+  folder: string,
+  edit: Edit = (_file, source) => source,
+): Promise<number> {
   const { start, installed } = programs[program];
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -229,7 +236,7 @@ export async function bundle(program: ProgramName, folder: string): Promise<numb
     banner: {
       js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
     },
-    plugins: [placeSources(program), askForBuiltins()],
+    plugins: [placeSources(program, edit), askForBuiltins()],
     logLevel: 'warning',
   });
   copyOthers(program, folder);
