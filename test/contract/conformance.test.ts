@@ -93,7 +93,6 @@ async function assertOperation(row: OperationRow): Promise<void> {
     Object.fromEntries(published.map(({ name, schema }) => [name, factsOf(schema).kinds[0]])),
     row.params ?? {},
   );
-  if (!(await prober.isServed(route))) return;
   const nowhere = path.replace(/\{\w+\}/g, '999999');
   const refusal = await prober.cp.api(method, nowhere, undefined, { authorization: '' });
   assert.equal(refusal.status, 401);
@@ -239,7 +238,11 @@ suite('nothing of the resources of the specification is without a row:', () => {
 test('every operation of the contract is served', async () => {
   const missing: string[] = [];
   for (const route of allRoutes) {
-    if (!(await prober.isServed(route))) missing.push(route.operationId);
+    const path = route.path.replace(/\{\w+\}/g, '0');
+    const nobody = { authorization: '' };
+    const { status, body } = await prober.cp.api(route.method, path, undefined, nobody);
+    const isServed = status !== 405 && !/^there is nothing at/.test(String(body?.message));
+    if (!isServed) missing.push(route.operationId);
   }
   assert.deepEqual(missing, []);
 });

@@ -1,4 +1,4 @@
-/** Commands of `monitor-agent`, as a user calls them. */
+/** Commands of both programs, as a user calls them. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,14 +6,21 @@ import { resolve } from 'node:path';
 import { surroundings } from '../../proof/program.ts';
 import { agentProgram } from './programs.ts';
 
-export async function agent(
-  args: string[],
-  environment: Record<string, string> = {},
+export interface CommandOutcome {
+  code: number;
+  out: string;
+  error: string;
+}
+
+/** Runs a program to its end, which is never a stack trace. */
+export async function runToEnd(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
   cwd: string = process.cwd(),
-) {
-  const child = spawn(process.execPath, [resolve(agentProgram), ...args], {
-    env: { ...surroundings(), ...environment },
-    cwd,
+): Promise<CommandOutcome> {
+  const child = spawn(process.execPath, words, {
+    ...{ env: { ...surroundings(), ...environment }, cwd },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';
   let error = '';
@@ -23,3 +30,10 @@ export async function agent(
   assert.equal(/\n\s+at /.test(error), false, `a stack trace reached the user: ${error}`);
   return { code, out, error };
 }
+
+/** A command of `monitor-agent`. */
+export const agent = (
+  args: string[],
+  environment: Record<string, string> = {},
+  cwd?: string,
+): Promise<CommandOutcome> => runToEnd([resolve(agentProgram), ...args], environment, cwd);

@@ -1,16 +1,9 @@
 /** The command line of the control plane, as processes on a database in a folder. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { Program, surroundings } from '../../proof/program.ts';
+import { Program } from '../../proof/program.ts';
+import { runToEnd, type CommandOutcome } from './agent-command.ts';
 import { controlPlaneProgram } from './programs.ts';
-
-export interface CommandOutcome {
-  code: number;
-  out: string;
-  error: string;
-}
 
 export class Operator {
   readonly database: string;
@@ -29,18 +22,8 @@ export class Operator {
   }
 
   /** Runs a command to its end, which is never a stack trace. */
-  async run(...args: string[]): Promise<CommandOutcome> {
-    const child = spawn(process.execPath, [this.#program, ...args], {
-      env: { ...surroundings(), ...this.#settings },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let out = '';
-    let error = '';
-    child.stdout.on('data', (chunk) => (out += String(chunk)));
-    child.stderr.on('data', (chunk) => (error += String(chunk)));
-    const [code] = (await once(child, 'close')) as [number];
-    assert.equal(/\n\s+at /.test(error), false, `a stack trace reached the user: ${error}`);
-    return { code, out, error };
+  run(...args: string[]): Promise<CommandOutcome> {
+    return runToEnd([this.#program, ...args], this.#settings);
   }
 
   /** Runs a command that must succeed and gives its JSON. */

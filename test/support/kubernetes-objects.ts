@@ -2,25 +2,6 @@
  * Whether Kubernetes would take an object: by its own schemas, and by its fields, which the schemas
  * leave open but a server that validates strictly does not.
  */
-import { PodMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor';
-import { ScrapeConfig } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1alpha1/ScrapeConfig';
-import { PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule';
-import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor';
-import { ScaledObject } from '@kubernetes-models/keda/keda.sh/v1alpha1/ScaledObject';
-import { TriggerAuthentication } from '@kubernetes-models/keda/keda.sh/v1alpha1/TriggerAuthentication';
-import { Deployment, StatefulSet } from 'kubernetes-models/apps/v1';
-import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
-import { CronJob } from 'kubernetes-models/batch/v1';
-import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
-import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import {
-  ConfigMap,
-  Namespace,
-  PersistentVolumeClaim,
-  Secret,
-  Service,
-  ServiceAccount,
-} from 'kubernetes-models/v1';
 import ts from 'typescript';
 import type { KubernetesObject } from '../../scripts/charts/render-chart.ts';
 
@@ -38,38 +19,21 @@ const folders: Readonly<Record<string, string>> = {
 };
 
 interface Model {
-  apiVersion: string;
-  kind: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- each model has a type of its own
   new (object: any): { validate(): void };
 }
 
-const models: readonly Model[] = [
-  ConfigMap,
-  CronJob,
-  Deployment,
-  HorizontalPodAutoscaler,
-  Ingress,
-  Namespace,
-  NetworkPolicy,
-  PersistentVolumeClaim,
-  PodDisruptionBudget,
-  PodMonitor,
-  PrometheusRule,
-  ScaledObject,
-  ScrapeConfig,
-  Secret,
-  Service,
-  ServiceAccount,
-  ServiceMonitor,
-  StatefulSet,
-  TriggerAuthentication,
-];
+function moduleOf({ apiVersion, kind }: KubernetesObject): string {
+  const folder = folders[apiVersion];
+  if (folder === undefined) throw new Error(`no types for ${apiVersion}`);
+  return `${folder}/${kind}`;
+}
 
 /** Throws when an object is of an unknown kind or does not keep to the schema of its kind. */
-export function assertValidObject(object: KubernetesObject): void {
+export async function assertValidObject(object: KubernetesObject): Promise<void> {
   const { apiVersion, kind, metadata } = object;
-  const model = models.find((each) => each.apiVersion === apiVersion && each.kind === kind);
+  const module = (await import(moduleOf(object))) as Record<string, Model>;
+  const model = module[kind];
   if (model === undefined) throw new Error(`no schema for ${apiVersion} ${kind}`);
   try {
     new model(object).validate();
@@ -82,11 +46,9 @@ export function assertValidObject(object: KubernetesObject): void {
 export function wrongFields(objects: readonly KubernetesObject[]): string[] {
   const file = `${process.cwd()}/rendered-objects.ts`;
   const source = objects
-    .map(({ apiVersion, kind, ...rest }, index) => {
-      const folder = folders[apiVersion];
-      if (folder === undefined) throw new Error(`no types for ${apiVersion}`);
-      const literal = JSON.stringify({ apiVersion, kind, ...rest });
-      return `import type { I${kind} as Type${index} } from '${folder}/${kind}';\n(${literal}) satisfies Type${index};`;
+    .map((object, index) => {
+      const type = `import type { I${object.kind} as Type${index} } from '${moduleOf(object)}';`;
+      return `${type}\n(${JSON.stringify(object)}) satisfies Type${index};`;
     })
     .join('\n');
   const options: ts.CompilerOptions = {

@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
-import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
-import { sha256Hex } from '../../control-plane/core/keys.ts';
 import { encodePayload } from '../../control-plane/db/columns.ts';
 import { addToInbox } from '../../control-plane/results/roll-up-inbox.ts';
 import { startTestControlPlane, type TestControlPlane } from './control-plane.ts';
 import { TestClock } from './test-clock.ts';
 import { withLeases } from './leased-runs.ts';
-import { withoutDetails } from './plain.ts';
+import { resultOf } from './fake-agent.ts';
+import { nothingSeen } from './plain.ts';
 import { resultRow, runRow } from './result-rows.ts';
 
 export const minute = 60_000;
@@ -54,48 +53,15 @@ export class Bench {
   result(checkId: string, checkType: string, at: number, fields: Fields = {}): ResultSubmission {
     const { response, ...given } = fields;
     const location = fields.runLocation ?? 'eu-west-1';
-    const runId = runIdOfSlot({ checkId, location, scheduledFor: at }, sha256Hex);
-    const attempt = fields.attempt ?? 1;
-    return {
-      kind: 'result',
-      id: resultIdOfAttempt(runId, attempt, sha256Hex),
-      runId,
-      checkId,
-      checkRevision: 1,
-      checkType,
-      name: 'a',
-      slotLocation: location,
-      runLocation: location,
-      scheduledFor: at,
-      jobId: null,
-      attempt,
-      resultType: 'FINAL',
-      retryElsewhere: null,
-      startedAt: at,
-      stoppedAt: at + 20,
-      responseTime: 20,
-      hasFailures: false,
-      hasErrors: false,
-      isDegraded: false,
-      overMaxResponseTime: false,
-      underLoad: false,
-      epoch: 1,
-      ...withoutDetails,
+    return resultOf(checkId, {
+      ...{ checkType, scheduledFor: at, slotLocation: location, runLocation: location },
+      ...{ startedAt: at, stoppedAt: at + 20, responseTime: 20 },
       apiCheckResult:
         response === undefined
           ? null
-          : {
-              assertions: [],
-              request: {},
-              response: response as Record<string, unknown> | null,
-              requestError: null,
-              jobLog: { setup: [], request: [], teardown: [] },
-              jobAssets: null,
-              pcapDataUrl: null,
-              networkDiagnostics: null,
-            },
+          : { ...nothingSeen, response: response as Record<string, unknown> | null },
       ...given,
-    };
+    });
   }
 
   /** Hands in one result as an agent of its location does. */
