@@ -12,6 +12,7 @@ import type { Window } from '../core/decide/results-window.ts';
 import { windowOf } from '../core/query-window.ts';
 import type { Services } from '../core/services.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import type { Db } from '../db/tables.ts';
 import { notFound } from '../errors/api-error.ts';
 import type { Handlers } from '../http/handlers.ts';
@@ -50,6 +51,12 @@ async function eventsOf(
     { type: 'checks', id: checkId },
     ...(groupId === null ? [] : [{ type: 'check-groups', id: String(groupId) }]),
   ];
+  const imported = await ownRows(db, 'imported_history', accountId)
+    .where('check_id', '=', checkId)
+    .where('results', '>', 0)
+    .where('until_at', '>', from)
+    .where('from_at', '<', to)
+    .execute();
   const project = await projectOf(db, accountId, checkId);
   const incidents = await incidentsBetween(db, accountId, of, { from, to });
   const maintained = await plannedBetween(db, accountId, [checkId], { from, to });
@@ -72,6 +79,9 @@ async function eventsOf(
     ...{ startedAt: toTimestamp(at), endedAt: null },
   });
   const byKind = {
+    IMPORT: imported.map(({ host, from_at, until_at }) =>
+      range({ id: checkId, name: host, startsAt: from_at, endsAt: until_at }),
+    ),
     INCIDENT: incidents.map(range),
     MAINTENANCE: (maintained.get(checkId) ?? []).map(({ windowId, ...one }) =>
       range({ id: String(windowId), ...one }),

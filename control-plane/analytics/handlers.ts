@@ -88,7 +88,7 @@ async function readSeries(
     statuses: query.filterByStatus ?? [],
   };
   const maxResults = isOfSuite(groupBy) ? maxSuiteResults : maxResultsPerCheck;
-  const ofAll = { ...of, checkType: check.type, maxResults };
+  const ofAll = { ...of, checkType: check.type, maxResults, withImported: true as const };
   const readSummed = () =>
     hasBuckets
       ? readTallies(db, { ...ofAll, spans: buckets(window, aggregationInterval * 60_000) })
@@ -240,6 +240,7 @@ export function analyticsHandlers(services: Services): Handlers<typeof analytics
               window,
               bases: figures.map(({ base }) => base),
               statuses: [],
+              withImported: true,
               maxResults: Math.min(share, maxResultsPerCheck),
             },
             now,

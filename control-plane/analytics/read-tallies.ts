@@ -18,6 +18,7 @@ import { fineFrom, placeHours, rangesOf, spanOfDay, withoutDays } from './decide
 import type { Span, Spans } from './decide/roll-ups/spans.ts';
 import { Tally } from './decide/roll-ups/tally.ts';
 import { isMeasured, type Group, type Sample } from './decide/samples.ts';
+import { importedUntil } from './imported-sums.ts';
 import { readSamples, readSamplesAmong, type WaitingSamples } from './read-samples.ts';
 
 export interface TallyRequest {
@@ -29,6 +30,8 @@ export interface TallyRequest {
   groupBy?: GroupBy | undefined;
   /** `success` and `failure`, or states of a heartbeat. Without any, all results. */
   statuses: readonly string[];
+  /** Also what another installation measured before the check was made here. */
+  withImported?: true;
   /** Limit of results that are read one by one. */
   maxResults: number;
 }
@@ -142,10 +145,15 @@ async function readShared(db: Db): Promise<Shared> {
 async function readSums(
   db: Db,
   request: SumsRequest,
-  { rawFrom, waitingBeside }: Shared,
+  { rawFrom: storedFrom, waitingBeside }: Shared,
 ): Promise<Snapshot> {
   const { accountId, checkId, spans, bases } = request;
   const query = bases.some(isMeasured) ? sumsAndMetrics : sumsAlone;
+  const [{ at: imported } = { at: 0 }] = await importedUntil.run(db, { checkId });
+  const { withImported = false } = request;
+  // Imported hours have no single results.
+  const rawFrom = withImported ? Math.max(storedFrom, imported) : storedFrom;
+  const sumsFrom = withImported ? spans.from : Math.max(spans.from, imported);
   const { stored, promoted, days: waitingDays } = await waitingBeside(checkId);
   const waiting = { seqs: stored, days: waitingDays };
   const uncertain = await uncertainHours(db, request, promoted, waitingDays);
@@ -154,7 +162,7 @@ async function readSums(
   const days = new Set<number>();
   const uncertainDays = new Set([...uncertain].map(dayOf));
   if (spans.holdDays && spans.to - spans.from >= dayMs) {
-    const rows = await query.run(db, { ...of, hours: 24, from: spans.from, to: spans.to });
+    const rows = await query.run(db, { ...of, hours: 24, from: sumsFrom, to: spans.to });
     for (const row of rows) {
       const span = spanOfDay(spans, row.starts_at);
       if (span === null || uncertainDays.has(row.starts_at)) continue;
@@ -164,7 +172,7 @@ async function readSums(
   }
   const hours: SumsRow[] = [];
   const to = Math.min(spans.to, fineFrom(spans, rawFrom));
-  for (const range of withoutDays({ from: hourOf(spans.from), to }, days)) {
+  for (const range of withoutDays({ from: hourOf(sumsFrom), to }, days)) {
     const rows = await query.run(db, { ...of, hours: 1, ...range });
     for (const row of rows) if (!days.has(dayOf(row.starts_at))) hours.push(row);
   }

@@ -47,7 +47,7 @@ const keyOf = ({ check_id, starts_at, location, part, outcome }: Omit<Hour, 'id'
   [check_id, starts_at, location, part, outcome].join('/');
 
 /** The sums of a cell as a row. */
-function toRow(cell: Cell): Omit<Hour, 'id' | 'metrics'> {
+export function toRow(cell: Cell): Omit<Hour, 'id' | 'metrics'> {
   return {
     account_id: cell.accountId,
     check_id: cell.checkId,

@@ -31,6 +31,18 @@ declare module '../db/tables.ts' {
       /** All single results since this instant are still stored. */
       raw_from: number;
     };
+    /** Sums of results that another installation measured before a check was made here. */
+    imported_history: {
+      check_id: string;
+      account_id: string;
+      host: string;
+      /** Whole hours; what was measured in between is in `roll_ups`. */
+      from_at: number;
+      until_at: number;
+      results: number;
+      /** Why nothing more is read. */
+      problem: string | null;
+    };
     /** Days of checks whose hours are to be summed up into one row per cell. */
     roll_up_days: {
       account_id: string;

@@ -21,9 +21,9 @@ export const ranges = {
 /**
  * How long a check can have been watched within a range, in milliseconds: nothing is known of the rest.
  */
-export function watchedMs({ createdAt, recentRuns }: CheckOverview, range: Range) {
-  const since = Math.min(Date.parse(createdAt), Date.parse(recentRuns.oldestAt ?? createdAt));
-  return Math.min(ranges[range].ms, Math.max(1, Date.now() - since));
+export function watchedMs({ createdAt, importedFrom, recentRuns }: CheckOverview, range: Range) {
+  const all = [createdAt, importedFrom ?? createdAt, recentRuns.oldestAt ?? createdAt];
+  return Math.min(ranges[range].ms, Math.max(1, Date.now() - Math.min(...all.map(Date.parse))));
 }
 
 /** That time in words, where it is only a part of the range; empty for less than a minute of it. */

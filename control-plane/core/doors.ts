@@ -183,7 +183,7 @@ export const commandDoors = {
 /** Files of commands that read what others may have written, and for which of them. */
 export const readers: Readonly<Record<string, readonly (keyof typeof commandDoors)[]>> = {
   'app/commands/apply-folder.ts': ['apply'],
-  'app/commands/import-account.ts': ['import checkly', 'shadow start'],
+  'app/commands/compare-verdicts.ts': ['import checkly', 'shadow start'],
   'app/commands/import-files.ts': ['import'],
   // An answer on the terminal.
   'app/commands/restore.ts': ['restore'],

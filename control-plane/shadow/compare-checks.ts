@@ -5,7 +5,9 @@
 import { sleep } from '@monitor/shared/clock.ts';
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { behindAfterHours } from '@monitor/shared/contract/shadow.ts';
+import type { Window } from '../core/decide/results-window.ts';
 import type { Services } from '../core/services.ts';
+import { ImportedSums } from '../analytics/index.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
 import { isOfWindow } from '../db/run-days.ts';
@@ -14,8 +16,17 @@ import type { Send } from '../notifications/index.ts';
 import { errorOfDetails, findVerdict, isOfCheck } from '../results/index.ts';
 import { type Compared, compareVerdicts, reachOf, usualGapMs } from './decide/compare.ts';
 import { isAbsent } from './read-account.ts';
+import { entriesWithin, readHistory } from './read-history.ts';
 import { SourceApi, SourceApiError } from './source-api.ts';
-import { type Evidence, findShadow, gone, type Pair, pairsOf, type ShadowRow } from './store.ts';
+import {
+  type Evidence,
+  findShadow,
+  gone,
+  historiesOf,
+  type Pair,
+  pairsOf,
+  type ShadowRow,
+} from './store.ts';
 
 const minuteMs = 60_000;
 /** Results of our agents and theirs may arrive so much later. */
@@ -49,16 +60,11 @@ class Later extends SourceApiError {
 /** The turn has made its requests, or taken its time. */
 class TurnOver extends Error {}
 
-interface Range {
-  from: number;
-  to: number;
-}
-
 async function oursWithin(
   { db }: Pick<Services, 'db'>,
   accountId: string,
   checkId: string,
-  { from, to }: Range,
+  { from, to }: Window,
 ): Promise<Evidence[]> {
   const rows = await db
     .selectFrom('check_results')
@@ -79,26 +85,10 @@ async function oursWithin(
   }));
 }
 
-async function theirsWithin(api: SourceApi, otherId: string, { from, to }: Range) {
-  const seconds = (at: number) => Math.floor((at + api.clockOffsetMs) / 1_000);
-  const query = { from: seconds(from), to: seconds(to) + 1, resultType: 'FINAL' };
+async function theirsWithin(api: SourceApi, otherId: string, range: Window) {
   const found: Evidence[] = [];
-  const path = `/v2/check-results/${encodeURIComponent(otherId)}`;
-  for await (const entries of api.byCursor(path, query)) {
-    for (const entry of entries) {
-      const { id, startedAt, hasFailures, hasErrors, isCancelled, runLocation } = entry;
-      const at = Date.parse(String(startedAt));
-      if (isCancelled === true || Number.isNaN(at)) continue;
-      const isFailing = hasFailures === true || hasErrors === true;
-      const responseTimeMs = Math.round(Number(entry['responseTime'] ?? NaN));
-      const isTime = Number.isSafeInteger(responseTimeMs) && responseTimeMs >= 0;
-      found.push({
-        ...{ id: String(id).slice(0, 64), location: String(runLocation).slice(0, 64) },
-        ...{ at: at - api.clockOffsetMs, isFailing },
-        error: isFailing ? errorOfDetails(entry) : null,
-        responseTimeMs: isTime ? responseTimeMs : null,
-      });
-    }
+  for await (const { entry, ...seen } of entriesWithin(api, otherId, range)) {
+    found.push({ ...seen, error: seen.isFailing ? errorOfDetails(entry) : null });
   }
   return found;
 }
@@ -266,6 +256,31 @@ async function compareDue(
   }
 }
 
+const nextPast = async (db: Db, row: ShadowRow) =>
+  (await historiesOf(db, row)).find(({ isRead, history }) => !isRead && history.problem === null);
+
+/** Reads what was measured before the move, as far as what is left of a turn goes. */
+async function readPast(
+  services: Services,
+  api: SourceApi,
+  row: ShadowRow,
+  { isOver, stopping }: { isOver: () => boolean; stopping: AbortSignal },
+): Promise<void> {
+  while (!isOver()) {
+    const next = await nextPast(services.db, row);
+    if (next === undefined) return;
+    try {
+      await readHistory(services, api, next);
+    } catch (error) {
+      if (error instanceof TurnOver) return;
+      if (isOfSide(error) || stopping.aborted || !(error instanceof SourceApiError)) throw error;
+      const history = { ...next.history, problem: error.message.slice(0, 500) };
+      const now = services.clock.now();
+      await services.commits.run((unit) => new ImportedSums().store(unit, history, now));
+    }
+  }
+}
+
 /** A turn of one account. Gives when the next one may begin, and what keeps it from reading. */
 async function turn(
   services: Services,
@@ -280,7 +295,8 @@ async function turn(
   const isLate = () => begunAt !== null && clock.monotonic() - begunAt > mostTurnMs;
   const due = (await pairsOf(db, row)).filter((pair) => isDue(pair, row, now()));
   const [first] = due;
-  if (first === undefined) return { next_at: now() + minuteMs, problem: row.problem };
+  const isIdle = first === undefined && (await nextPast(db, row)) === undefined;
+  if (isIdle) return { next_at: now() + minuteMs, problem: row.problem };
   try {
     const key = secrets.decrypt(row.key_encrypted, row.account_id);
     const api = new SourceApi(
@@ -308,12 +324,13 @@ async function turn(
     begunAt = clock.monotonic();
     const isOver = () => requests >= requestsPerTurn || isLate();
     await compareDue(services, api, row, due, { isOver, stopping });
+    await readPast(services, api, row, { isOver, stopping });
     return { next_at: now() + minuteMs, problem: null };
   } catch (error) {
     if (stopping.aborted) return row;
     const { message } = error as Error;
     if (error instanceof Later) {
-      const isBehind = (first.readUntil ?? row.created_at) < now() - behindMs;
+      const isBehind = first && (first.readUntil ?? row.created_at) < now() - behindMs;
       return { next_at: now() + error.ms, problem: isBehind ? message : row.problem };
     }
     const isKnown = error instanceof SourceApiError;

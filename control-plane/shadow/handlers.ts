@@ -1,11 +1,11 @@
 /** Turns shadow mode on and off, and lists what it found. */
 import type { shadowRoutes } from '@monitor/shared/contract/shadow.ts';
+import { retryHistories } from '../analytics/index.ts';
 import type { Services } from '../core/services.ts';
 import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import { readPage } from '../db/page.ts';
 import type { Handlers } from '../http/handlers.ts';
-import { refuseChannels } from './recipients.ts';
-import { differencesOf, presentDifference, presentShadow } from './store.ts';
+import { differencesOf, presentDifference, presentShadow, refuseChannels } from './store.ts';
 
 export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes> {
   const { db, clock, commits, secrets } = services;
@@ -14,7 +14,8 @@ export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes
 
     startShadow: ({ body }, { principal: { accountId } }) =>
       commits.run(async (unit) => {
-        await refuseChannels(unit, accountId, body.alertChannelIds);
+        const { alertChannelIds: channels, historyDays } = body;
+        await refuseChannels(unit, accountId, channels ?? []);
         const now = clock.now();
         const given = {
           base_url: body.baseUrl.replace(/\/+$/, ''),
@@ -22,7 +23,8 @@ export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes
           key_encrypted: secrets.encrypt(body.apiKey, accountId),
           project_logical_id: body.project,
           ...{ next_at: now, problem: null },
-          channel_ids_json: JSON.stringify(body.alertChannelIds),
+          ...(channels === undefined ? {} : { channel_ids_json: JSON.stringify(channels) }),
+          ...(historyDays === undefined ? {} : { history_days: historyDays }),
         };
         await unit
           .insertInto('shadows')
@@ -33,6 +35,7 @@ export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes
         await updateOwnRows(unit, 'shadow_checks', accountId)
           .set({ problem: null, retry_at: null })
           .execute();
+        await retryHistories(unit, accountId);
         return presentShadow(unit, accountId);
       }),
 

@@ -1,47 +1,111 @@
 /** Once a day it is said where verdicts differed, that none did, or why nothing could be compared. */
+import {
+  behindAfterHours,
+  type ShadowDifference,
+  type ShadowState,
+} from '@monitor/shared/contract/shadow.ts';
+import { oneLine, shorten } from '../core/escape.ts';
 import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import { eachNumberOf } from '../db/expressions.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
 import type { Db } from '../db/tables.ts';
 import {
+  count,
   enqueueForChannel,
   enqueueMessages,
+  instantText,
+  linkToResult,
   mailTo,
   messageOf,
   type ReportFacts,
 } from '../notifications/index.ts';
-import { reportOf } from './report-of-day.ts';
-import { recipientsOf } from './recipients.ts';
-import { differencesOf, presentDifference, presentShadow, type ShadowRow } from './store.ts';
+import {
+  differencesOf,
+  presentDifference,
+  presentShadow,
+  recipientsOf,
+  type ShadowRow,
+} from './store.ts';
 
 const dayMs = 86_400_000;
+const shownDifferences = 20;
+const maxError = 200;
 
-async function enqueueReport(
-  { publicUrl, logger }: Pick<Services, 'publicUrl' | 'logger'>,
-  db: Db,
-  row: ShadowRow,
-  facts: ReportFacts,
-  now: number,
-): Promise<void> {
-  const { account_id: accountId } = row;
-  const idFor = (to: number | string) => namedUuid(`${facts.incidentKey}/${to}`);
-  const { channels, people } = await recipientsOf(db, row);
-  if (channels.length + people.length === 0) {
-    logger.warn({ accountId }, 'nobody gets the daily report of shadow mode');
+/** Why an empty list of differences says little; null where it says that both sides agree. */
+export function gapIn(state: ShadowState, now: number): string | null {
+  const { isOn, problem, checks, readUntil, compared, undecided } = state;
+  if (!isOn) return 'verdicts are not compared';
+  if (problem !== null) return 'nothing is read at present';
+  if (checks === 0) return 'no check is compared';
+  if (readUntil === null) return 'not every check has been compared yet';
+  if (Date.parse(readUntil) < now - behindAfterHours * 3_600_000) {
+    return `some checks have not been compared for more than ${behindAfterHours} hours`;
   }
-  for (const { id } of channels) {
-    await enqueueForChannel(db, id, facts, { id: idFor(id), accountId, now });
-  }
-  const mails = people.map(({ email }) => ({
-    ...{ id: idFor(email), orderingKey: `shadow/${email}` },
-    mail: mailTo(email, messageOf(facts, idFor(email), publicUrl)),
-  }));
-  await enqueueMessages(db, accountId, mails, now);
+  if (compared === 0) return `no result had one of the other side beside it, ${undecided} had none`;
+  return null;
+}
+
+/** What each side saw, with a link to results of ours. */
+function evidenceText(of: ShadowDifference, publicUrl: string): string {
+  const at = (text: string) => instantText(Date.parse(text));
+  const [who, other] = of.failedAt === 'OURS' ? ['we', 'they'] : ['they', 'we'];
+  const sawText = (saw: ShadowDifference['saw'], isOurs: boolean): string => {
+    const { status, location, responseTime, error, resultId } = saw;
+    const time = responseTime === null ? '' : ` in ${responseTime} ms`;
+    const why = error === null ? '' : `: ${shorten(oneLine(error), maxError)}`;
+    const where = isOurs ? linkToResult(publicUrl, of.checkId, resultId) : `result ${resultId}`;
+    return `${status} at ${at(saw.at)} from ${location}${time}${why} (${where})`;
+  };
+  const until = of.results === 1 ? '' : ` to ${at(of.lastAt)}, ${of.results} results`;
+  const brief = of.fitsBetweenRuns ? '; no run of the other lies between' : '';
+  return [
+    `only ${who} saw it failing: ${at(of.firstAt)}${until}${brief}`,
+    `${who}: ${sawText(of.saw, who === 'we')}`,
+    `${other}: ${of.othersSaw.map((saw) => sawText(saw, other === 'we')).join('; ')}`,
+  ].join('. ');
+}
+
+/** `state` has what was compared since the last report. */
+function reportOf(
+  state: ShadowState,
+  differences: readonly ShadowDifference[],
+  { host, since, now, publicUrl }: { host: string; since: number; now: number; publicUrl: string },
+): Omit<ReportFacts, 'incidentKey'> {
+  const results = count(state.compared, 'result');
+  const total = differences.length;
+  const [label, title] =
+    total > 0
+      ? ['VERDICTS DIFFER', `${count(total, 'difference')} to ${host}, ${results} compared`]
+      : state.compared > 0
+        ? ['NONE DIFFERED', `No verdict differed from ${host}, ${results} compared`]
+        : ['NOT COMPARED', `Verdicts could not be compared with ${host}`];
+  const gap = gapIn(state, now);
+  const reasons = Map.groupBy(state.notCompared, ({ why }) => why);
+  const compared = `${results} of ${count(state.checks, 'check')}`;
+  const lines: [string, string][] = [
+    ['Since', instantText(since)],
+    ['Compared', `${compared}; ${state.undecided} so far had none beside them`],
+    ...[...reasons].map(([why, of]): [string, string] => [
+      'Not compared',
+      oneLine(`${count(of.length, 'check')}: ${why}`),
+    ]),
+    ...differences
+      .slice(0, shownDifferences)
+      .map((of): [string, string] => [oneLine(of.name), evidenceText(of, publicUrl)]),
+  ];
+  if (total > shownDifferences) lines.push(['More', 'control-plane shadow show']);
+  return {
+    ...{ kind: 'report', at: now, label, title },
+    reason: state.problem === null ? (gap ?? '') : oneLine(`${String(gap)}: ${state.problem}`),
+    details: lines.map(([name, value]) => ({ label: name, value })),
+    link: { url: `${publicUrl}/console/#/checks`, text: 'Open the checks' },
+  };
 }
 
 /** False where another replica has reported it, or somebody has ended it. */
 async function reportOne(services: Services, unit: Db, row: ShadowRow): Promise<boolean> {
+  const { publicUrl } = services;
   const now = services.clock.now();
   const { account_id: accountId, reported_at: reportedAt } = row;
   const since = reportedAt ?? row.created_at;
@@ -51,7 +115,6 @@ async function reportOne(services: Services, unit: Db, row: ShadowRow): Promise<
       // At the same time of each day. Days without this control plane have no report of their own.
       reported_at: since + Math.floor((now - since) / dayMs) * dayMs,
       reported_compared: state.compared,
-      reported_undecided: state.undecided,
     })
     .where('id', '=', row.id)
     .where('reported_at', reportedAt === null ? 'is' : '=', reportedAt)
@@ -64,15 +127,25 @@ async function reportOne(services: Services, unit: Db, row: ShadowRow): Promise<
     .execute();
   // The sums lose a check that is deleted.
   const compared = Math.max(0, state.compared - row.reported_compared);
-  const undecided = Math.max(0, state.undecided - row.reported_undecided);
-  const { host } = new URL(row.base_url);
   const facts = {
-    ...reportOf({ ...state, compared, undecided }, differing.map(presentDifference), {
-      ...{ host, since, now, publicUrl: services.publicUrl },
+    ...reportOf({ ...state, compared }, differing.map(presentDifference), {
+      ...{ host: new URL(row.base_url).host, since, now, publicUrl },
     }),
     incidentKey: `shadow/${accountId}/${since}`,
   };
-  await enqueueReport(services, unit, row, facts, now);
+  const idFor = (to: number | string) => namedUuid(`${facts.incidentKey}/${to}`);
+  const { channels, people } = await recipientsOf(unit, row);
+  if (channels.length + people.length === 0) {
+    services.logger.warn({ accountId }, 'nobody gets the daily report of shadow mode');
+  }
+  for (const { id } of channels) {
+    await enqueueForChannel(unit, id, facts, { id: idFor(id), accountId, now });
+  }
+  const mails = people.map(({ email }) => ({
+    ...{ id: idFor(email), orderingKey: `shadow/${email}` },
+    mail: mailTo(email, messageOf(facts, idFor(email), publicUrl)),
+  }));
+  await enqueueMessages(unit, accountId, mails, now);
   return true;
 }
 

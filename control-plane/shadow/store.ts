@@ -1,12 +1,17 @@
 /** What is compared, how far, and where it differs: rows ↔ wire. */
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import type { ShadowDifference, ShadowState } from '@monitor/shared/contract/shadow.ts';
+import type { AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
+import { includesRole } from '@monitor/shared/contract/route.ts';
+import { refuseUnknownIds } from '../core/ids-in-fields.ts';
 import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
 import type { Db, RowOf } from '../db/tables.ts';
-import { count } from '../notifications/index.ts';
+import { eachNumberOf } from '../db/expressions.ts';
+import { invalidField } from '../errors/api-error.ts';
+import { count, keepsOpen } from '../notifications/index.ts';
+import { listMembers } from '../people/index.ts';
 import type { Seen } from './decide/compare.ts';
-import { recipientsOf } from './recipients.ts';
 
 export type ShadowRow = RowOf<'shadows'>;
 
@@ -24,6 +29,7 @@ export interface Pair {
   type: string;
   /** Milliseconds between its runs. */
   gapMs: number;
+  createdAt: number;
   readUntil: number | null;
   problem: string | null;
   retryAt: number | null;
@@ -47,7 +53,7 @@ export async function pairsOf(
     .innerJoin('checks', 'checks.id', 'project_resources.physical_id')
     .leftJoin('shadow_checks', 'shadow_checks.check_id', 'checks.id')
     .select(['project_resources.logical_id', 'checks.id', 'checks.name', 'checks.type'])
-    .select(['checks.frequency', 'checks.frequency_offset'])
+    .select(['checks.frequency', 'checks.frequency_offset', 'checks.created_at'])
     .select(['shadow_checks.read_until', 'shadow_checks.problem', 'shadow_checks.retry_at'])
     .select(['shadow_checks.compared', 'shadow_checks.undecided'])
     .where('project_resources.account_id', '=', accountId)
@@ -61,12 +67,51 @@ export async function pairsOf(
     return [
       {
         ...{ checkId: row.id, otherId, name: row.name, type: row.type, gapMs: seconds * 1_000 },
-        ...{ readUntil: row.read_until, problem: row.problem, retryAt: row.retry_at },
+        ...{
+          createdAt: row.created_at,
+          readUntil: row.read_until,
+          problem: row.problem,
+          retryAt: row.retry_at,
+        },
         ...{ compared: row.compared ?? 0, undecided: row.undecided ?? 0 },
       },
     ];
   });
   return pairs.sort((one, other) => (one.readUntil ?? 0) - (other.readUntil ?? 0));
+}
+
+const hourMs = 3_600_000;
+
+/** What is read of the history of checks that have one, those with the least of it first. */
+export async function historiesOf(db: Db, row: ShadowRow) {
+  const { account_id, history_days: days } = row;
+  if (days === null) return [];
+  const found = await ownRows(db, 'imported_history', account_id).execute();
+  const known = new Map(found.map((history) => [history.check_id, history]));
+  const all = (await pairsOf(db, row)).flatMap((pair) => {
+    if (isPinged(pair.type)) return [];
+    const until_at = pair.createdAt - (pair.createdAt % hourMs);
+    const host = new URL(row.base_url).host;
+    const none = { account_id, check_id: pair.checkId, host, from_at: until_at, until_at };
+    const history = known.get(pair.checkId) ?? { ...none, results: 0, problem: null };
+    const wantedFrom = until_at - days * 24 * hourMs;
+    return [{ ...pair, history, wantedFrom, isRead: history.from_at <= wantedFrom }];
+  });
+  return all.sort((one, other) => other.history.from_at - one.history.from_at);
+}
+
+export type PastOfCheck = Awaited<ReturnType<typeof historiesOf>>[number];
+
+/** How far the history is read, for people; null where none is asked for. */
+async function progressOf(db: Db, row: ShadowRow): Promise<string | null> {
+  if (row.history_days === null) return null;
+  const all = await historiesOf(db, row);
+  const read = all.filter(({ isRead }) => isRead).length;
+  const results = all.reduce((sum, { history }) => sum + history.results, 0);
+  const problems = [...Map.groupBy(all, ({ history }) => history.problem)].flatMap(([why, of]) =>
+    why === null ? [] : [`; ${count(of.length, 'check')} cannot be read: ${why}`],
+  );
+  return `${row.history_days} days of ${read} of ${count(all.length, 'check')}, ${count(results, 'result')}${problems.join('')}`;
 }
 
 /** Of a check that was deleted there: no other keeps all from being compared up to some time. */
@@ -77,10 +122,39 @@ export function whyNot({ type, problem }: Pair): string | null {
   return isPinged(type) ? 'its job pings one side alone' : problem;
 }
 
+const channelsAmong = (db: Db, accountId: string, ids: readonly number[]) =>
+  ownRows(db, 'alert_channels', accountId)
+    .where('id', 'in', eachNumberOf(ids))
+    .orderBy('id')
+    .execute();
+
+/** Throws 400 for a channel that the account does not have, or that would page somebody each day. */
+export async function refuseChannels(
+  db: Db,
+  accountId: string,
+  alertChannelIds: readonly number[],
+): Promise<void> {
+  const lists = { alertChannelIds: 'alert_channels' } as const;
+  await refuseUnknownIds(db, accountId, lists, { alertChannelIds });
+  for (const { id, type } of await channelsAmong(db, accountId, alertChannelIds)) {
+    if (!keepsOpen(type as AlertChannelType)) continue;
+    throw invalidField('alertChannelIds', `has ${id}, and ${type} opens incidents that stay`);
+  }
+}
+
+/** The channels that were named, as far as they exist; else the administrators. */
+export async function recipientsOf(db: Db, { account_id: accountId, channel_ids_json }: ShadowRow) {
+  const ids = fromJson<number[]>(channel_ids_json);
+  const channels = await channelsAmong(db, accountId, ids);
+  if (channels.length > 0) return { channels, people: [] };
+  const members = await listMembers(db, accountId);
+  return { channels, people: members.filter(({ role }) => includesRole(role, 'ADMIN')) };
+}
+
 const off: ShadowState = {
   ...{ isOn: false, baseUrl: null, otherAccountId: null, project: null, startedAt: null },
   ...{ readUntil: null, problem: null, checks: 0, notCompared: [] },
-  ...{ compared: 0, undecided: 0, differences: 0, reportsTo: [] },
+  ...{ compared: 0, undecided: 0, differences: 0, reportsTo: [], history: null },
 };
 
 export async function presentShadow(db: Db, accountId: string): Promise<ShadowState> {
@@ -110,6 +184,7 @@ export async function presentShadow(db: Db, accountId: string): Promise<ShadowSt
       return why === null ? [] : [{ checkId: pair.checkId, name: pair.name, why }];
     }),
     ...{ compared: sum('compared'), undecided: sum('undecided'), differences: Number(found) },
+    history: await progressOf(db, row),
     reportsTo: [
       ...channels.map(({ id, type }) => `channel ${id} (${type})`),
       ...(people.length === 0 ? [] : [`${count(people.length, 'administrator')} by mail`]),

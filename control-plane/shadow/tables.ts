@@ -16,13 +16,13 @@ declare module '../db/tables.ts' {
       /** Nothing is read before. */
       next_at: number;
       problem: string | null;
-      /** Numbers of the alert channels that get the daily report. */
       channel_ids_json: Generated<string>;
       /** Until when it is reported; null before the first report. */
       reported_at: number | null;
-      /** Sums of `shadow_checks` at the last report. */
+      /** Sum of `shadow_checks` at the last report. */
       reported_compared: Generated<number>;
-      reported_undecided: Generated<number>;
+      /** How many days before a check was made here are read; null for none. */
+      history_days: number | null;
     };
     /** How far a check is compared. */
     shadow_checks: {

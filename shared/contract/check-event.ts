@@ -10,12 +10,12 @@ export const maxEventsOfKind = 50;
 
 export const checkEvent = z
   .object({
-    kind: z.enum(['INCIDENT', 'MAINTENANCE', 'DEPLOYMENT', 'CHANGE']),
+    kind: z.enum(['INCIDENT', 'MAINTENANCE', 'DEPLOYMENT', 'CHANGE', 'IMPORT']),
     id: z.string().meta({
-      description: 'Of the incident, the maintenance window or the entry of the audit log',
+      description: 'Of the incident, the window, the entry of the audit log, or the check',
     }),
     name: z.string().meta({
-      description: 'Of the incident, the window, the project, or of what was changed',
+      description: 'Of the incident, the window, the project, what was changed, or the other side',
     }),
     fields: z.array(z.string()).meta({
       description:

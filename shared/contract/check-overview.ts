@@ -28,6 +28,7 @@ export const checkOverview = z
     }),
     lastRunAt: timestamp.nullable(),
     createdAt: timestamp,
+    importedFrom: timestamp.nullable(),
     sslDaysRemaining: z.number().nullable(),
     maintenance: z.object({ name: z.string(), endsAt: timestamp }).nullable().meta({
       description: 'The maintenance window that the check is in',

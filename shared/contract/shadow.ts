@@ -59,6 +59,7 @@ export const shadow = z
     compared: z.int().meta({ description: 'Results that the other side had a result beside' }),
     undecided: z.int().meta({ description: 'Results that the other side had none beside' }),
     differences: z.int(),
+    history: z.string().nullable().meta({ description: 'How much of it is read' }),
     reportsTo: z.array(z.string()).meta({ description: 'Who gets the daily message' }),
   })
   .meta({ id: 'Shadow' });
@@ -71,7 +72,7 @@ export const shadowRoutes = defineRoutes('Shadow mode', {
   startShadow: put('/v1/shadow', 'Compare the verdicts of another installation from now on', {
     role: 'ADMIN',
     description:
-      'For the checks that an import of its account made. The key is kept encrypted, and only reads. Another call changes what it says, and goes on; `DELETE` ends it.',
+      'For the checks that an import of its account made. The key is kept encrypted, and only reads. `alertChannelIds` get a message each day; without one, administrators get it by mail. `historyDays` of results from before the checks were made here are summed up. Another call changes what it says, and goes on; `DELETE` ends it.',
     body: z.object({
       baseUrl: z
         .string()
@@ -88,9 +89,8 @@ export const shadowRoutes = defineRoutes('Shadow mode', {
       project: project.default('import-checkly').meta({
         description: 'The project that the import made; without one, nothing is compared',
       }),
-      alertChannelIds: z.array(z.int()).max(20).default([]).meta({
-        description: 'They get a message each day; without one, the administrators get it by mail',
-      }),
+      historyDays: z.int().min(1).max(750).exactOptional(),
+      alertChannelIds: z.array(z.int()).max(20).exactOptional(),
     }),
     response: shadow,
   }),

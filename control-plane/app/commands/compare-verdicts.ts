@@ -6,10 +6,12 @@ import {
   type ShadowDifference,
   type ShadowState,
 } from '@monitor/shared/contract/shadow.ts';
+import { readAtMost } from '@monitor/shared/read-at-most.ts';
+import { commandDoors } from '../../core/doors.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
+import { trying } from '../../errors/operator-error.ts';
 import { gapIn } from '../../shadow/index.ts';
 import { AccountApi } from './account-api.ts';
-import { keyIn } from './import-account.ts';
 import { instant, note, printJson, printLines } from './output.ts';
 
 interface Where {
@@ -18,23 +20,35 @@ interface Where {
 }
 
 interface StartOptions extends Where {
+  history?: number;
   apiKeyFile: string;
   accountId?: string;
   baseUrl: string;
   name: string;
-  channel: number[];
+  channel?: number[];
 }
 
 const pageSize = 100;
 
-export async function startShadow(options: StartOptions): Promise<void> {
+export async function keyIn(file: string): Promise<string> {
+  const text = await trying(`read the API key in ${file}`, () =>
+    readAtMost(file, commandDoors['import checkly'].reads.keyBytes),
+  );
+  return text.trim();
+}
+
+export async function putShadow(options: StartOptions): Promise<ShadowState> {
   const api = new AccountApi(options.url);
   const answer = await api.call('start shadow mode', 'PUT', '/v1/shadow', {
     ...{ baseUrl: options.baseUrl, apiKey: await keyIn(options.apiKeyFile) },
     ...{ otherAccountId: options.accountId ?? null, project: options.name },
-    alertChannelIds: options.channel,
+    ...{ alertChannelIds: options.channel, historyDays: options.history },
   });
-  const state = shadow.parse(answer);
+  return shadow.parse(answer);
+}
+
+export async function startShadow(options: StartOptions): Promise<void> {
+  const state = await putShadow(options);
   if (options.json === true) printJson(state);
   else printLines(stateLines(state));
 }
@@ -47,10 +61,10 @@ export async function stopShadow(options: Where): Promise<void> {
 const at = (timestamp: string | null): string =>
   timestamp === null ? '-' : instant(Date.parse(timestamp));
 
-function stateLines(state: ShadowState): string[] {
+export function stateLines(state: ShadowState): string[] {
   if (!state.isOn) return ['verdicts are not compared: `control-plane shadow start` begins it'];
   const { baseUrl, checks, project, notCompared, compared, undecided } = state;
-  const { problem, readUntil, reportsTo } = state;
+  const { problem, readUntil, reportsTo, history } = state;
   const reasons = Map.groupBy(notCompared, ({ why }) => why);
   return [
     `${checks} checks are compared with ${String(baseUrl)} since ${at(state.startedAt)}, all of them up to ${at(readUntil)}`,
@@ -59,6 +73,7 @@ function stateLines(state: ShadowState): string[] {
     ...(checks > 0 || notCompared.length > 0
       ? []
       : [`the project ${String(project)} has no check of an import: name it with --name`]),
+    ...(history === null ? [] : [`history before the move: ${history}`]),
     ...(problem === null ? [] : [`nothing is read at present: ${problem}`]),
     reportsTo.length === 0
       ? 'nobody gets the daily message: name a channel with --channel'

@@ -2,8 +2,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DiffEntry } from '@monitor/shared/contract/compatibility/projects.ts';
 import { type Fields, isFields } from '@monitor/shared/fields.ts';
-import { readAtMost } from '@monitor/shared/read-at-most.ts';
-import { commandDoors } from '../../core/doors.ts';
 import { OperatorError, trying, usageError } from '../../errors/operator-error.ts';
 import {
   type Beside,
@@ -17,6 +15,7 @@ import {
 import { addressRule, openOutgoing } from '../../notifications/index.ts';
 import { readAccount, SourceApi, SourceApiError } from '../../shadow/index.ts';
 import { AccountApi, hasKey, ownUrl, RefusedError } from './account-api.ts';
+import { keyIn, putShadow, stateLines } from './compare-verdicts.ts';
 import { variablesIn } from './apply-folder.ts';
 import { showOrApply, type PlanOutput, usableName } from './import-project.ts';
 import { note } from './output.ts';
@@ -27,6 +26,7 @@ interface AccountOptions extends PlanOutput {
   baseUrl: string;
   delete?: boolean;
   envFile?: string;
+  history?: number;
   name?: string;
 }
 
@@ -55,13 +55,6 @@ function progress() {
       else if (shown !== '') note(shown);
     },
   };
-}
-
-export async function keyIn(file: string): Promise<string> {
-  const text = await trying(`read the API key in ${file}`, () =>
-    readAtMost(file, commandDoors['import checkly'].reads.keyBytes),
-  );
-  return text.trim();
 }
 
 async function read(options: AccountOptions, what: string): Promise<SourceAccount> {
@@ -271,11 +264,16 @@ export async function importAccount(options: AccountOptions): Promise<void> {
   const values = options.envFile === undefined ? {} : await variablesIn(options.envFile);
   const source = await read(options, what);
   const url = (options.url ?? ownUrl()).replace(/\/+$/, '');
-  const { plan, beside } = await trying(what, () => planAccount(source, { project, values, url }));
+  const { plan, beside } = await trying(what, () =>
+    planAccount(source, { project, values, url, historyDays: options.history ?? null }),
+  );
   const name = `${what} as project ${plan.project}`;
   refuseDeletions(plan, await leaveOutRefused(plan, name, options), name, options);
   const applied = await showOrApply(plan, name, options);
   if (applied === null) return;
   const { api, change } = applied;
   await applyBeside(api, new Made(api, change.diff), beside);
+  if (options.history === undefined) return;
+  const state = await putShadow({ ...options, name: plan.project });
+  for (const line of stateLines(state)) note(line);
 }

@@ -1,6 +1,12 @@
 import { lazy } from '@monitor/shared/named-commands.ts';
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatNames } from '../../movers/decide/formats.ts';
+
+function days(text: string): number {
+  const found = Number(/^(\d{1,3})d$/.exec(text)?.[1]);
+  if (found >= 1 && found <= 750) return found;
+  throw new InvalidArgumentError('must be days, such as 30d, at most 750d');
+}
 
 const collect = (value: string, before: string[]) => [...before, value];
 
@@ -21,6 +27,7 @@ Nothing is ever written to the other side.
 Examples:
   control-plane import checkly --api-key-file key
   control-plane import checkly --api-key-file key --yes
+  control-plane import checkly --api-key-file key --history 30d --yes
   control-plane import checkly --api-key-file key \\
     --base-url https://other.example.com
 `;
@@ -34,6 +41,7 @@ function registerAccountImport(group: Command): void {
     .option('--account-id <id>', 'of that account; default: the account of the key')
     .option('--base-url <url>', 'of its API', 'https://api.checklyhq.com')
     .option('--env-file <file>', 'values of secret variables, as lines NAME=value')
+    .option('--history <days>', 'days of earlier results, such as 30d', days)
     .option('--delete', 'delete what an earlier import made and this account does not have')
     .option('--name <project>', 'of the project; default: import-checkly')
     .option('--url <url>', 'of the control plane; default: as the settings say')

@@ -6,7 +6,7 @@ function wholeDays(text: string): number {
   throw new InvalidArgumentError('must be a whole number of days');
 }
 
-function channels(text: string, before: number[]): number[] {
+function channels(text: string, before: number[] = []): number[] {
   if (/^[1-9]\d{0,14}$/.test(text)) return [...before, Number(text)];
   throw new InvalidArgumentError('must be the id of an alert channel');
 }
@@ -40,7 +40,7 @@ export function registerShadow(program: Command): void {
     .option('--account-id <id>', 'of that account; default: the account of the key')
     .option('--base-url <url>', 'of its API', 'https://api.checklyhq.com')
     .option('--name <project>', 'that the import made', 'import-checkly')
-    .option('--channel <id>', 'alert channel for the daily message, may be repeated', channels, [])
+    .option('--channel <id>', 'alert channel for the daily message, may be repeated', channels)
     .option('--url <url>', 'of the control plane; default: as the settings say')
     .option('--json', 'print JSON')
     .action(lazy(async () => (await import('./compare-verdicts.ts')).startShadow));

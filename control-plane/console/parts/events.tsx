@@ -23,10 +23,11 @@ const kinds: Record<CheckEvent['kind'], { word: string; glyph: Glyph }> = {
   MAINTENANCE: { word: 'Maintenance', glyph: 'pause' },
   DEPLOYMENT: { word: 'Deployment', glyph: 'deploy' },
   CHANGE: { word: 'Edited', glyph: 'edit' },
+  IMPORT: { word: 'Imported', glyph: 'deploy' },
 };
 const markPx = 26;
 
-const isRange = ({ kind }: CheckEvent) => kind === 'INCIDENT' || kind === 'MAINTENANCE';
+const isRange = ({ kind }: CheckEvent) => !['DEPLOYMENT', 'CHANGE'].includes(kind);
 const from = ({ startedAt }: CheckEvent) => Date.parse(startedAt) / 1000;
 /** In seconds. */
 export function until(event: CheckEvent) {

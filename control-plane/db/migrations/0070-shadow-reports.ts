@@ -1,19 +1,23 @@
-/** Who is told of differing verdicts, and what they were told. */
+/** Who is told of differing verdicts, what they were told, and what was measured before a move. */
 import { sql, type Kysely } from 'kysely';
 import { ddl } from '../ddl.ts';
 import type { Engine } from '../engine.ts';
 
-/** It reports nothing meanwhile. */
+/** It reports nothing meanwhile, and takes imported sums for its own. */
 export const oldestBuild = '0061-owed-incidents';
 
 export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
-  for (const column of [
-    `shadows add column channel_ids_json text not null default '[]'`,
-    'shadows add column reported_at INT',
-    'shadows add column reported_compared INT not null default 0',
-    'shadows add column reported_undecided INT not null default 0',
-    'shadow_differences add column is_reported FLAG not null default 0',
+  for (const statement of [
+    `alter table shadows add column channel_ids_json text not null default '[]'`,
+    'alter table shadows add column reported_at INT',
+    'alter table shadows add column reported_compared INT not null default 0',
+    'alter table shadows add column history_days INT',
+    'alter table shadow_differences add column is_reported FLAG not null default 0',
+    `create table imported_history (check_id text primary key references checks (id) CASCADE,
+      account_id text not null, host text not null, from_at INT not null, until_at INT not null,
+      results INT not null, problem text) BY_KEY`,
+    'create index imported_history_of_account on imported_history (account_id)',
   ]) {
-    await sql.raw(ddl(`alter table ${column}`, engine)).execute(db);
+    await sql.raw(ddl(statement, engine)).execute(db);
   }
 }

@@ -24,6 +24,8 @@ export interface AccountRequest {
   values: Readonly<Record<string, string | undefined>>;
   /** Where pings go from now on: the address of this control plane. */
   url: string;
+  /** Days of results from before the move; null for none. */
+  historyDays: number | null;
 }
 
 /** What is lost there and has no list, or no operation that would make it. */
@@ -32,7 +34,6 @@ const leftThere = [
   'Addresses that trigger checks and groups: make new ones here, they are credentials',
   'Incidents of dashboards: no operation lists them',
   'Occurrences of maintenance windows that people changed, and their updates',
-  'Results, their files and analytics: availability here begins with the first run',
   'Alerts, notifications, error groups, root causes, test sessions: they stay where they are',
 ];
 
@@ -329,6 +330,36 @@ class Conversion {
     }
   }
 
+  /** What becomes of results, and about how many there are. */
+  #sayOfHistory(): void {
+    const { historyDays: days } = this.#request;
+    if (days === null) {
+      return this.plan.say(
+        'NOT_CARRIED',
+        'Results, their files and analytics: availability here begins with the first run, unless --history says for how many days it is carried over.',
+      );
+    }
+    const measured = this.#source.lists.check.filter(
+      ({ id, checkType }) => this.#made.has(idIn('check', id)) && !isPinged(String(checkType)),
+    );
+    const ofDay = measured.reduce((sum, { frequency, frequencyOffset, runParallel, ...check }) => {
+      const places = [check['locations'], check['privateLocations']].flat().length;
+      const gap = Number(frequency) * 60 || Number(frequencyOffset) || 60;
+      return sum + (86_400 / gap) * (runParallel === true ? Math.max(1, places) : 1);
+    }, 0);
+    const results = Math.round(ofDay * days);
+    // Shadow mode asks so often in an hour.
+    const hours = Math.ceil((results / 100 + measured.length * days) / 3_000);
+    this.plan.say(
+      'APPROXIMATE',
+      `History: about ${results} results of ${measured.length} checks in ${days} days are summed up by the hour, the newest first, as far as the other side keeps them. The control plane reads them in about ${hours} h, and goes on with shadow mode.`,
+    );
+    this.plan.say(
+      'NOT_CARRIED',
+      'Single results, their files, retries, error groups and pings of heartbeat monitors stay there. Reports with objectives and status pages begin with the first run here.',
+    );
+  }
+
   #sayOfAll(): void {
     const { plan } = this;
     const { account, lists, unread } = this.#source;
@@ -346,6 +377,7 @@ class Conversion {
         `Settings of the account stay there; set them here by hand: ${ofAccount.map(([name]) => `\`${name}\``).join(', ')}.`,
     );
     for (const text of leftThere) plan.say('NOT_CARRIED', `${text}.`);
+    this.#sayOfHistory();
     const served = new Map<string, number>();
     for (const given of [...lists.check, ...lists['check-group']]) {
       const { locations } = given;

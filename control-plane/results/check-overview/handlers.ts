@@ -80,6 +80,7 @@ export function checkOverviewHandlers({
           hasErrors: row.has_errors === 1,
           lastRunAt: toTimestampOrNull(row.last_started_at),
           createdAt: toTimestamp(row.created_at),
+          importedFrom: toTimestampOrNull(row.imported_from),
           sslDaysRemaining: row.ssl_days_remaining,
           maintenance:
             window === undefined ? null : { name: window.name, endsAt: toTimestamp(window.endsAt) },

@@ -31,7 +31,9 @@ export async function overviewRows(
     .leftJoin('check_statuses', (join) =>
       join.onRef('check_statuses.check_id', '=', 'checks.id').on(hasResult()),
     )
+    .leftJoin('imported_history', 'imported_history.check_id', 'checks.id')
     .select([
+      'imported_history.from_at as imported_from',
       'checks.id',
       'checks.name',
       'checks.type',

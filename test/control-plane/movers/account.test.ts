@@ -358,3 +358,25 @@ test('nothing is changed when the other side fails, or the key does not see ever
   assert.match(blind.error, /it needs a key that may write there/);
   assert.deepEqual((await to.cp.api('GET', '/v1/checks')).body, []);
 });
+
+test('the plan says how many results a history has, and what of it stays there', async () => {
+  const recorded = recordAccount(7, 1);
+  await using other = await serveAccount(recorded);
+  await using moving = await mover(other.url, recordedKey);
+  const wrong = await moving.run('--history', '30');
+  assert.deepEqual([wrong.code, /must be days, such as 30d/.test(wrong.error)], [2, true]);
+  const plain = await moving.run();
+  assert.match(plain.out, /begins with the first run, unless --history says for how many days/);
+  const plan = await moving.run('--history', '30d');
+  const found = /History: about (\d+) results of (\d+) checks in 30 days/.exec(plan.out) ?? [];
+  const pinged = recorded.lists.check.filter(({ checkType }) => checkType === 'HEARTBEAT');
+  assert.ok(Number(found[1]) > Number(found[2]), plan.out);
+  assert.ok(
+    Number(found[2]) > 0 && Number(found[2]) <= recorded.lists.check.length - pinged.length,
+  );
+  assert.match(plan.out, /Single results, .* and pings of heartbeat monitors stay there/);
+  const off = (await moving.cp.api('GET', '/v1/shadow')).body;
+  assert.deepEqual([off.isOn, off.history], [false, null]);
+  const applied = await moving.run('--history', '30d', '--yes');
+  assert.match(applied.error, /history before the move: 30 days of 0 of \d+ checks, 0 results/);
+});

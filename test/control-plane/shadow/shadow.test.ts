@@ -46,6 +46,9 @@ interface World {
   /** What goes before the answer to a path. */
   always: (path: string) => ReceiverAnswer | undefined;
   responseTime: (id: string) => number;
+  /** Minutes of results there before the start. */
+  past: number;
+  requests: number;
   authorizations: Set<string | undefined>;
 }
 
@@ -60,6 +63,7 @@ async function twoSides(stack: AsyncDisposableStack): Promise<World> {
   const authorizations = new Set<string | undefined>();
   const world = {
     ...{ clock, down, answers, authorizations, responseTime: () => 123.4 },
+    ...{ past: 0, requests: 0 },
     always: () => undefined,
   } as Omit<World, 'cp' | 'url' | 'send'>;
   const other = stack.use(
@@ -67,6 +71,7 @@ async function twoSides(stack: AsyncDisposableStack): Promise<World> {
       const given = answers.shift() ?? world.always(path);
       if (given !== undefined) return given;
       authorizations.add(headers.authorization);
+      world.requests += 1;
       const id = path.slice('/v2/check-results/'.length);
       const date = new Date(clock.now() + offsetMs).toUTCString();
       const answer = (body: unknown, status = 200): ReceiverAnswer => ({
@@ -77,7 +82,7 @@ async function twoSides(stack: AsyncDisposableStack): Promise<World> {
       if (spans === undefined) return answer({ statusCode: 404, message: 'Not Found' }, 404);
       const [from, to] = [Number(query.get('from')) * 1000, Number(query.get('to')) * 1000];
       const all: object[] = [];
-      for (let at = 3; start + at * minute < clock.now(); at += 10) {
+      for (let at = 3 - world.past; start + at * minute < clock.now(); at += 10) {
         const startedAt = start + at * minute + offsetMs;
         if (startedAt < from || startedAt >= to) continue;
         const hasFailures = isWithin(spans.there, at);
@@ -455,7 +460,7 @@ test('each day one message has the differences with the evidence of both, or say
   const paging = await makeChannel(cp, 'PAGERDUTY', { serviceKey: 'a'.repeat(32) });
   for (const [ids, why] of [
     [[999], /has no 999/],
-    [[paging], /PAGERDUTY opens an incident/],
+    [[paging], /PAGERDUTY opens incidents that stay/],
   ] as const) {
     const refused = await cp.api('PUT', '/v1/shadow', body(url, { alertChannelIds: ids }));
     assert.deepEqual([refused.status, why.test(refused.body.message)], [400, true]);
@@ -552,4 +557,117 @@ test('a day without a comparison is said, with the reason, and without channels 
     mails[0]?.text ?? '',
     /nothing is read at present: .*status 401, the API key is refused/,
   );
+});
+
+test('what was measured before the move becomes sums, once, and is no result of ours', async () => {
+  await using stack = new AsyncDisposableStack();
+  const world = await twoSides(stack);
+  const { cp, clock, down, url } = world;
+  const days = 2;
+  world.past = 3 * 24 * 60;
+  const [id, refused] = [randomUUID(), randomUUID()];
+  // Six of the 288 results of two days, in an hour of the first of them.
+  down.set(id, { there: [[-2_000, -1_940]], here: [] });
+  down.set(refused, { there: [], here: [] });
+  const made = await imported(world, [id, refused]);
+  const checkId = made.get(id) ?? '';
+  const { db, commits } = cp.controlPlane.services;
+  world.always = (path) =>
+    path.endsWith(refused) ? { status: 402, body: '{"message":"not in the plan"}' } : undefined;
+  const started = await cp.api('PUT', '/v1/shadow', body(url, { historyDays: days }));
+  assert.equal(started.body.history, '2 days of 0 of 2 checks, 0 results');
+  // A process that ends within a turn, before its commit and after it.
+  let commit = 0;
+  const dying = {
+    ...cp.controlPlane.services,
+    clock,
+    commits: {
+      run: async <T>(work: Parameters<typeof commits.run<T>>[0]) => {
+        commit += 1;
+        if (commit % 2 === 1) throw new Error('killed');
+        return commits.run(work);
+      },
+    },
+  };
+  for (let turns = 0; turns < 3; turns += 1) {
+    await turn({
+      ...world,
+      cp: { ...cp, controlPlane: { ...cp.controlPlane, services: dying } },
+    } as never);
+    await db.updateTable('shadows').set({ next_at: clock.now() }).execute();
+  }
+  const isRead = ({ history }: ShadowState) => history?.startsWith('2 days of 1 of 2') ?? false;
+  const state = await turnsUntil(world, isRead);
+  assert.match(
+    state.history ?? '',
+    /^2 days of 1 of 2 checks, 288 results; 1 check cannot be read: could not read .*402.*not in the plan$/,
+  );
+  const sums = () => db.selectFrom('roll_ups').selectAll().orderBy('id').execute();
+  const of = (await sums()).filter(({ hours }) => hours === 1);
+  assert.deepEqual([...new Set(of.map(({ check_id }) => check_id))], [checkId]);
+  assert.deepEqual(
+    [
+      of.reduce((sum, { finals }) => sum + finals, 0),
+      of.reduce((sum, each) => sum + each.failures, 0),
+    ],
+    [288, 6],
+  );
+  assert.ok(of.every(({ starts_at }) => starts_at >= start - days * day && starts_at < start));
+  // Charts have them, by hour and by day.
+  const seconds = (at: number) => Math.floor(at / 1000);
+  const window = `from=${seconds(start - 3 * day)}&to=${seconds(start + day)}`;
+  const analytics = async (more: string) =>
+    (await cp.api('GET', `/v1/analytics/url-monitors/${checkId}?${window}&limit=100&${more}`)).body
+      .series[0]?.data as Record<string, number>[];
+  const byDay = await analytics('metrics=availability,responseTime_sum&aggregationInterval=1440');
+  assert.deepEqual(
+    byDay.slice(0, 2).map((each) => [each['availability'], each['responseTime_sum']]),
+    [
+      [100, 123 * 144],
+      [95.833, 123 * 144],
+    ],
+  );
+  const byMinutes = await analytics('metrics=availability&aggregationInterval=30');
+  assert.ok(byMinutes.length >= 48, String(byMinutes.length));
+  const events = (await cp.api('GET', `/v1/check-events/${checkId}?${window}`)).body as object[];
+  assert.deepEqual(
+    events.filter((each) => 'kind' in each && each.kind === 'IMPORT'),
+    [
+      {
+        ...{ kind: 'IMPORT', id: checkId, name: new URL(url).host, fields: [] },
+        startedAt: new Date(start - days * day).toISOString(),
+        endedAt: new Date(start).toISOString(),
+      },
+    ],
+  );
+  const [seen] = (await cp.api('GET', `/v1/check-overview?checkId=${checkId}`)).body;
+  assert.equal(seen.importedFrom, new Date(start - days * day).toISOString());
+  // No claim is made of them, and nothing else knows them.
+  const before = `from=${seconds(start - 3 * day)}&to=${seconds(start)}`;
+  const reports = (await cp.api('GET', `/v1/reporting?${before}`)).body as {
+    checkId: string;
+    aggregate: { successRatio: number | null };
+  }[];
+  const report = reports.find((each) => each.checkId === checkId);
+  assert.deepEqual([report?.aggregate.successRatio], [null]);
+  const results = await cp.api('GET', `/v2/check-results/${checkId}?${before}`);
+  assert.deepEqual(results.body.entries, []);
+  for (const table of ['check_alerts', 'error_groups', 'outbox', 'roll_up_inbox'] as const) {
+    assert.deepEqual(await db.selectFrom(table).selectAll().execute(), [], table);
+  }
+  // Another import adds nothing and reads nothing; more days add those before.
+  const stored = await sums();
+  const { requests } = world;
+  world.always = () => ({ status: 402, body: '{}' });
+  await cp.api('PUT', '/v1/shadow', body(url, { historyDays: days }));
+  clock.advance(minute);
+  await turn(world);
+  assert.deepEqual([await sums(), world.requests], [stored, requests]);
+  world.always = () => undefined;
+  await cp.api('PUT', '/v1/shadow', body(url, { historyDays: days + 1 }));
+  const more = await turnsUntil(
+    world,
+    ({ history }) => history?.startsWith('3 days of 2 of') ?? false,
+  );
+  assert.equal(more.history, `3 days of 2 of 2 checks, ${2 * 3 * 144} results`);
 });
