@@ -251,8 +251,15 @@ function errorResponses(): Json {
   return responses;
 }
 
-/** The whole document. Deterministic: the same contract gives the same text. */
+let made: Json | undefined;
+
+/** The whole document, made once. Deterministic: the same contract gives the same text. */
 export function openApiDocument(): Json {
+  made ??= makeDocument();
+  return made;
+}
+
+function makeDocument(): Json {
   const paths: Record<string, Json> = {};
   for (const route of allRoutes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
