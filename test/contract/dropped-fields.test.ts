@@ -208,7 +208,9 @@ test('a field of an assignment, and one beside the resources, is a warning too',
   const resources = project().resources.map((each) =>
     each.type.endsWith('-assignment')
       ? { ...each, payload: { ...each.payload, [field]: 'x' } }
-      : each,
+      : each.type === 'dashboard'
+        ? { ...each, payload: { ...each.payload, keys: [{ rawKey: 'da_x' }] } }
+        : each,
   );
   const { body } = await cp.api('POST', '/v1/projects/deploy?dryRun=true', {
     ...(value as object),
@@ -216,6 +218,7 @@ test('a field of an assignment, and one beside the resources, is a warning too',
   });
   const { warnings } = body as { warnings: string[] };
   const assigned = resources.filter(({ type }) => type.endsWith('-assignment'));
+  const board = resources.find(({ type }) => type === 'dashboard');
   assert.deepEqual(
     warnings.toSorted(),
     [
@@ -223,6 +226,7 @@ test('a field of an assignment, and one beside the resources, is a warning too',
       `"${field}" is not kept`,
       `"sharedFiles.0.${field}" is not kept`,
       `"sharedFiles.1.${field}" is not kept`,
+      `dashboard "${board?.logicalId}": "keys" is not kept`,
       ...assigned.map(({ type, logicalId }) => `${type} "${logicalId}": "${field}" is not kept`),
     ].toSorted(),
   );

@@ -88,6 +88,12 @@ test('a web page: status, redirects, phases that are part of the whole', async (
     [of('probe_success'), of('probe_http_status_code'), of('probe_http_redirects')],
     [1, 200, 1],
   );
+  const nowhere = await probe('http_2xx', 'http://nowhere.invalid/');
+  const none = ['probe_success', 'probe_http_status_code', 'probe_http_redirects'];
+  assert.deepEqual(
+    none.map((series) => nowhere.get(series)),
+    [0, 0, 0],
+  );
   assert.equal(of('probe_ip_protocol'), 4);
   assert.equal(of('probe_http_uncompressed_body_length'), 5);
   const phases = ['resolve', 'connect', 'tls', 'processing', 'transfer'];

@@ -85,6 +85,18 @@ function pngChunks(picture: Buffer): string[] {
 }
 
 describe('text and JSON', () => {
+  it('are searched for credentials where a run has no secrets, if that is wanted', async () => {
+    const key = `AKIA${'IOSFODNN7EXAMPLE'}`;
+    for (const [detect, expected] of [
+      [true, `with ${mask}\n`],
+      [false, `with ${key}\n`],
+    ] as const) {
+      const by = createScrubber({ secrets: [], detect });
+      const seen = await scrubbed('a.log', 'text/plain', `with ${key}\n`, by);
+      assert.equal(seen.toString(), expected);
+    }
+  });
+
   it('keeps the mode of a file, and leaves a file without secrets alone', async () => {
     using folder = temporaryFolder();
     const path = join(folder.path, 'a.sh');

@@ -113,6 +113,30 @@ describe('secrets that cannot be removed', () => {
     const pin = createScrubber({ secrets: ['p@ss'], detect: false });
     assert.equal(pin.text('a p@ss, p%40ss, p%2540ss'), `a ${mask}, ${mask}, ${mask}`);
   });
+
+  it('are found in entities by number, decimal and hexadecimal, of any case', () => {
+    const marked = createScrubber({ secrets: ['a/b"c'], detect: false });
+    for (const [slash, quote] of [
+      ['&#47;', '&#34;'],
+      ['&#x2f;', '&#x22;'],
+      ['&#x2F;', '&#x22;'],
+      ['&#X2F;', '&#X22;'],
+    ] as const) {
+      const text = `a${slash}b${quote}c`;
+      assert.equal(marked.text(`<${text}>`), `<${mask}>`, text);
+    }
+  });
+
+  it('are found in other letters from eight characters on', () => {
+    const other = createScrubber({
+      secrets: ['übermut7', 'überm7!', 'secret-9', 'secre-9'],
+      detect: false,
+    });
+    assert.equal(
+      other.text('ÜBERMUT7 ÜBERM7! SECRET-9 SECRE-9'),
+      `${mask} ÜBERM7! ${mask} SECRE-9`,
+    );
+  });
 });
 
 describe('parts of secrets', () => {

@@ -20,6 +20,7 @@ import {
   unsignedJobFields,
 } from '@monitor/shared/signed-work/signed-part.ts';
 import { AgentError } from '../../../agent/errors.ts';
+import { parsePolicy } from '../../../agent/signed-work/policy.ts';
 import { SignedWork } from '../../../agent/signed-work/signed-work.ts';
 import { selfSigned } from '../../support/certificates.ts';
 import { silent } from '../../support/in-process.ts';
@@ -387,6 +388,8 @@ test('a policy that cannot be read refuses everything until it can, and one with
     [{ certificates: ['abc'] }, /must be a SHA-256/],
     [{ proxies: ['http://proxy.example:3128'] }, /must be host:port/],
   ];
+  // YAML may grow without bound by aliases.
+  await assert.rejects(parsePolicy('proxies: &any []\ntypes: *any\n'), /alias/i);
   for (const [policy, reason] of problems) {
     stage.write(policy);
     await assert.rejects(stage.start(), { code: 'CONFIG_INVALID', message: reason });

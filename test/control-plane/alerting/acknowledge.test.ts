@@ -497,8 +497,15 @@ test('a group is acknowledged as a whole, by its link and through the API', asyn
   });
   assert.deepEqual([body.kind, body.alerts, await count()], ['SNOOZED', 3, 7]);
   assert.deepEqual(await states(), ['SNOOZED', 'ACKNOWLEDGED']);
+  const order = async () => {
+    const { body } = await it.cp.api('GET', '/v1/alert-overview');
+    return body.map(({ id }: { id: string }) => id);
+  };
+  assert.deepEqual(await order(), [single?.id, group?.id], 'the newest first');
   await it.wait(minute);
-  await it.report([...checks, alone], false);
+  await it.report([alone], false);
+  assert.deepEqual(await order(), [group?.id, single?.id], 'what lasts before what is over');
+  await it.report(checks, false);
   assert.deepEqual(await states(), ['OVER', 'OVER']);
   const { body: seen } = await it.cp.api('GET', `/v1/alert-overview/${group?.id}`);
   const events = seen.timeline.map(

@@ -171,6 +171,8 @@ test('no field of OpenStatus is lost in silence', async () => {
     [],
   );
   assert.doesNotMatch(textOf(planOf([{ ...file, text }])), /canary/);
+  const nearest = textOf(planOf([{ ...file, text }], { locations: [] }));
+  assert.match(nearest, /regions fra, private → .*, the nearest locations/);
 });
 
 test('monitors of OpenStatus that ask for records become DNS checks', () => {

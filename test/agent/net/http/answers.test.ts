@@ -196,6 +196,13 @@ suite('an answer with', () => {
   }
 });
 
+test('a header that is written oddly is a header all the same', async () => {
+  const head = `${ok}Server : x\r\nX-Powered By: php\r\n${hi}`;
+  const { response } = (await seenOf(head)).seen;
+  const headers = { server: 'x', 'x-powered by': 'php', 'content-length': '2' };
+  assert.deepEqual(response?.['headers'], headers);
+});
+
 const gbk = Buffer.from([0xd6, 0xd0, 0xce, 0xc4]);
 const utf16 = Buffer.from('\ufeff{"a":"é"}', 'utf16le');
 const pages: [type: string | null, body: Buffer, expected: RegExp][] = [
