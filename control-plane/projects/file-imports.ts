@@ -4,18 +4,14 @@ import type { fileImportRoutes } from '@monitor/shared/contract/file-import.ts';
 import type { Services } from '../core/services.ts';
 import { invalidField } from '../errors/api-error.ts';
 import type { Handlers } from '../http/handlers.ts';
-import {
-  planImport,
-  planToWire,
-  projectBodyOf,
-  SourceError,
-  splitLocations,
-  type Plan,
-  type SourceFile,
-} from '../movers/index.ts';
+import type { SourceFile } from '../movers/index.ts';
 import { deployProject } from './deploy-project.ts';
 
-function makePlan(files: readonly SourceFile[], locations: readonly string[]): Plan {
+/** Loaded with the first import: they read many formats. */
+const loadMovers = () => import('../movers/index.ts');
+
+async function makePlan(files: readonly SourceFile[], locations: readonly string[]) {
+  const { planImport, SourceError, splitLocations } = await loadMovers();
   try {
     return planImport(files, {
       ...{ from: null, project: null, prefersLonger: false, environment: {} },
@@ -30,7 +26,8 @@ export function fileImportHandlers(services: Services): Handlers<typeof fileImpo
   return {
     importFiles: async ({ query: { dryRun }, body }, { principal, address }) => {
       const files = body.files.map((file) => ({ ...file, tables: null }));
-      const plan = makePlan(files, body.locations);
+      const plan = await makePlan(files, body.locations);
+      const { planToWire, projectBodyOf } = await loadMovers();
       const { missing } = plan;
       if (!dryRun && missing.length > 0) {
         throw invalidField('files', `cannot be imported: it needs ${missing.join('; ')}`);

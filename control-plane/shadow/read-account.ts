@@ -1,6 +1,6 @@
 /** Reads all of an account that its public API gives. */
 import type { Fields } from '@monitor/shared/fields.ts';
-import { type SourceAccount, sourceLists, type SourceListName } from '../movers/index.ts';
+import type { SourceAccount, SourceListName } from '../movers/index.ts';
 import { type SourceApi, SourceApiError } from './source-api.ts';
 
 /** What a plan may not include, or an older API does not know. */
@@ -12,6 +12,7 @@ export async function readAccount(
   api: SourceApi,
   progress: (path: string, count: number) => void,
 ): Promise<SourceAccount> {
+  const { sourceLists } = await import('../movers/index.ts');
   const account = await api.get('/v1/accounts/me');
   const unread: { path: string; why: string }[] = [];
   const lists = {} as Record<SourceListName, readonly Fields[]>;
