@@ -90,7 +90,7 @@ export const shadowRoutes = defineRoutes('Shadow mode', {
         description: 'The project that the import made; without one, nothing is compared',
       }),
       historyDays: z.int().min(1).max(750).exactOptional(),
-      alertChannelIds: z.array(z.int()).max(20).exactOptional(),
+      alertChannelIds: z.array(z.int()).max(20).exactOptional().meta({ example: [] }),
     }),
     response: shadow,
   }),
