@@ -131,7 +131,8 @@ export async function benchFleet({ rounds }: Bench): Promise<void> {
   for (const engine of ['SQLite', 'PostgreSQL'] as const) {
     const measure = (checks: number) => async () => {
       await using world = await startWorld(engine);
-      return cpuOfCheckIn(world, checks);
+      // Awaited here: the world ends with this function.
+      return await cpuOfCheckIn(world, checks);
     };
     const { few, many } = await inTurns({ few: measure(100), many: measure(1_600) }, rounds);
     show(`${engine}, check-in without news`, {
