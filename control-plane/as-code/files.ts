@@ -2,10 +2,11 @@
  * The resources of an account as a folder of YAML: a file for each, in a folder for each type, named by its
  * logical id. Subscriptions stand in the checks and groups that they belong to. Pure.
  */
-import type {
-  ProjectBody,
-  ProjectResource,
-  ResourceType,
+import {
+  logicalId as acceptedId,
+  type ProjectBody,
+  type ProjectResource,
+  type ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import type { Fields } from '@monitor/shared/fields.ts';
 import {
@@ -18,6 +19,7 @@ import {
   visit,
   type Range,
 } from 'yaml';
+import { shorten } from '../core/escape.ts';
 import { assertUsual, yamlProblem } from '../core/yaml-problem.ts';
 import { withoutDefaults } from './defaults.ts';
 import { unknownFieldsOf } from './decide/known-fields.ts';
@@ -220,11 +222,17 @@ function subscriptionsOf(
     const ref = typeof channel === 'string' ? channel : refOf(channel);
     if (ref === '' || ref === 'undefined')
       throw new FileProblem(path, `"alertChannels" ${problem}`);
+    const id = subscriptionId(type, logicalId, ref);
+    if (!acceptedId.safeParse(id).success)
+      throw new FileProblem(
+        path,
+        `"alertChannels" has a name that is too long: ${shorten(ref, 40)}`,
+      );
     const activated = typeof channel === 'string' || (channel as Fields)['activated'] !== false;
     const field = type === 'check' ? 'checkId' : 'groupId';
     return {
       ...{
-        logicalId: subscriptionId(type, logicalId, ref),
+        logicalId: id,
         type: 'alert-channel-subscription',
         member: true,
       },

@@ -1,16 +1,18 @@
 /**
  * `npm run bench -- http tcp dns icmp browser`: CPU of the agent over the whole path (schedule, measure, judge,
  * outbox, submit) for each run, beside blackbox_exporter where it is installed, which is asked at the same time for
- * the same targets over a kept connection.
+ * the same targets over a kept connection. Beside a browser check: `playwright test` with the same script.
  */
-import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort, Program } from '../../proof/program.ts';
+import { foundBrowser } from '../../test/support/found-browser.ts';
 import { openLoad, type Bench, type Ports } from './load.ts';
 import {
+  endedCpuMs,
   median,
   medianRatio,
   ms,
@@ -117,6 +119,23 @@ async function startExporter(
   };
 }
 
+/** Gives what runs `playwright test` with a script once, and its CPU in ms. */
+async function openPlaywrightTest(folder: string, script: string): Promise<() => number> {
+  const { executablePath, args } = await foundBrowser();
+  const cwd = join(folder, 'playwright-test');
+  mkdirSync(cwd);
+  symlinkSync(join(import.meta.dirname, '..', '..', 'node_modules'), join(cwd, 'node_modules'));
+  writeFileSync(join(cwd, 'shop.spec.js'), script);
+  const use = { launchOptions: { executablePath, args } };
+  const config = `module.exports = ${JSON.stringify({ workers: 1, use })};`;
+  writeFileSync(join(cwd, 'playwright.config.js'), config);
+  return () => {
+    const before = endedCpuMs();
+    execFileSync(process.execPath, ['node_modules/@playwright/test/cli.js', 'test'], { cwd });
+    return endedCpuMs() - before;
+  };
+}
+
 async function benchKind(
   { system, ports, rounds }: Bench,
   name: string,
@@ -128,6 +147,11 @@ async function benchKind(
   });
   const given = known === undefined ? null : { ...known, target: known.target(ports) };
   await using exporter = await startExporter(system.folder, name, given);
+  const { script } = fields(ports);
+  const playwrightTest =
+    typeof script === 'string' && script !== ''
+      ? await openPlaywrightTest(system.folder, script)
+      : null;
   const runs = 'monitor_agent_runs_total';
   const failures = () => load.metric(runs, /outcome="(?!passed")/);
   const soFar = async () => ({
@@ -139,6 +163,7 @@ async function benchKind(
   const costs: number[] = [];
   const written: number[] = [];
   const others: number[] = [];
+  const peers: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const before = await soFar();
     await pause(windowMs);
@@ -146,6 +171,7 @@ async function benchKind(
     const made = now.runs - before.runs;
     costs.push((now.cpuMs - before.cpuMs) / made);
     written.push((now.written - before.written) / made);
+    if (playwrightTest !== null) peers.push(playwrightTest());
     others.push((now.probesCpuMs - before.probesCpuMs) / (now.probes - before.probes));
   }
   const failed = (await failures()) - failedBefore + (exporter?.made.failed ?? 0);
@@ -155,6 +181,10 @@ async function benchKind(
       'plain blackbox_exporter': ms(median(others)),
       'ratio to it': medianRatio(costs, others).toFixed(2),
       'plain PSS of it': `${treePssMib(exporter.pid).toFixed(0)} MiB`,
+    }),
+    ...(playwrightTest !== null && {
+      'plain playwright test': ms(median(peers), 0),
+      'ratio to it': medianRatio(costs, peers).toFixed(2),
     }),
     'written per result': `${(median(written) / 1_000).toFixed(1)} KB`,
     PSS: `${treePssMib(load.pid).toFixed(0)} MiB`,

@@ -13,6 +13,7 @@ import { benchFleet } from './fleet.ts';
 import { benchIngest } from './ingest.ts';
 import { kindParts } from './kinds.ts';
 import type { Bench, Ports } from './load.ts';
+import { benchScrub } from './scrub.ts';
 import { benchSlots } from './slots.ts';
 import { benchStart } from './start.ts';
 import { benchStatusPage } from './status-page.ts';
@@ -25,6 +26,7 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
   fleet: benchFleet,
   start: benchStart,
   ...kindParts,
+  scrub: benchScrub,
   encryption: benchEncryption,
   slots: benchSlots,
 };

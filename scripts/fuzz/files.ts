@@ -152,9 +152,7 @@ function problemOfEnd({ code, error }: CommandOutcome, name: string): string | u
   const said = error.trim().split('\n');
   if (said.length !== 1 && !said.slice(0, -1).every((line) => /^warning: |-wal/.test(line)))
     return `says ${said.length} lines`;
-  // A reference that is too long is refused by its place in the deployment.
-  const isNamed = error.includes(name) || /resources\.\d+\.logicalId/.test(error);
-  return isNamed ? undefined : `does not name ${name}`;
+  return error.includes(name) ? undefined : `does not name ${name}`;
 }
 
 /** Runs a command on a spoiled file; gives what is wrong with its end. */

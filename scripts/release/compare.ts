@@ -23,7 +23,7 @@ const partLimitMs = 15 * 60_000;
 /** Parts of `npm run bench`. */
 const parts = [
   ...['api', 'status-page', 'ingest', 'fleet', 'start', 'http', 'tcp', 'dns', 'icmp', 'browser'],
-  ...['encryption', 'slots', 'console'],
+  ...['scrub', 'encryption', 'slots', 'console'],
 ];
 
 /** Less is better, but of rates. */

@@ -96,6 +96,7 @@ test('a mistake in a file is named with its place', () => {
     ['checks/a.yaml', '- a\n', /^checks\/a\.yaml: must hold fields/],
     ['checks/a.yaml', 'alertChannels: mail\n', /"alertChannels" must be a list/],
     ['checks/a.yaml', 'alertChannels: [7]\n', /"alertChannels" must be a list/],
+    ['checks/a.yaml', `alertChannels: [${'x'.repeat(1024)}]\n`, /a name that is too long: x{39}…$/],
     ['chekcs/a.yaml', 'name: a\n', /^chekcs\/a\.yaml: resources stand in one of the folders /],
     ['checks/deep/a.yaml', 'name: a\n', /resources stand in one of the folders/],
     ['checks/%.yaml', 'name: a\n', /its name is no logical id/],
