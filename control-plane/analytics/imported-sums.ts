@@ -1,15 +1,25 @@
 /**
  * Sums of results that another installation measured, in the hours before a check was made here. They are marked by
- * where they end: no result of ours lies before, and no imported one after. Reports with objectives and status pages
- * leave them out, since nothing here measured them.
+ * where they end: none lies after, and before lies a result of ours only where a clock is slow. Reports with
+ * objectives, status pages and Prometheus leave them out, since nothing here measured them.
  */
-import { updateOwnRows } from '../db/own-rows.ts';
+import { ownRows, updateOwnRows } from '../db/own-rows.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Db, RowOf } from '../db/tables.ts';
-import { Cells, dayOf, type RolledResult } from './decide/roll-ups/cell.ts';
-import { pack } from './decide/roll-ups/packing.ts';
-import { deleteDays, noteDays, storeRollUps } from './roll-up-rows.ts';
-import { toRow } from './roll-up.ts';
+import { Cells, type RolledResult } from './decide/roll-ups/cell.ts';
+import { addToHours, lockHours } from './roll-up.ts';
+
+/** The checks with imported sums after some time, and before which time they are. */
+export const importedSince = async (
+  db: Db,
+  accountId: string,
+  since: number,
+): Promise<ReadonlyMap<string, number>> => {
+  const rows = await ownRows(db, 'imported_history', accountId)
+    .where('until_at', '>', since)
+    .execute();
+  return new Map(rows.map(({ check_id, until_at }) => [check_id, until_at]));
+};
 
 /** Before it the sums of a check are imported. */
 export const importedUntil = prepareQuery<{ checkId: string }, { at: number }>((db, argument) =>
@@ -22,7 +32,7 @@ export const importedUntil = prepareQuery<{ checkId: string }, { at: number }>((
 export const retryHistories = (db: Db, accountId: string) =>
   updateOwnRows(db, 'imported_history', accountId).set({ problem: null }).execute();
 
-/** The results of whole hours, to be stored at once: what is stored of these hours is replaced. */
+/** The results of whole hours, to be added at once: a result of ours may lie there, by another clock. */
 export class ImportedSums {
   readonly #cells = new Cells();
   results = 0;
@@ -38,19 +48,10 @@ export class ImportedSums {
     history: Omit<RowOf<'imported_history'>, 'results'>,
     now: number,
   ): Promise<void> {
-    const { account_id, check_id, from_at, problem } = history;
-    const rows = [...this.#cells].map((cell) => ({
-      ...toRow(cell),
-      metrics: Buffer.from(pack(cell.metrics)),
-    }));
-    await storeRollUps.run(db, rows);
-    const days = [...new Set(rows.map(({ starts_at }) => dayOf(starts_at)))].map((starts_at) => ({
-      ...{ account_id, check_id, starts_at, due_at: now },
-    }));
-    await noteDays.run(db, days);
-    await deleteDays(db, days);
+    const { from_at, problem } = history;
     const { results } = this;
-    await db
+    await lockHours(db, history.check_id);
+    const stored = await db
       .insertInto('imported_history')
       .values({ ...history, results })
       .onConflict((conflict) =>
@@ -60,9 +61,11 @@ export class ImportedSums {
             ...{ from_at, problem, host: history.host },
             results: eb('imported_history.results', '+', results),
           }))
-          // Another replica may have stored the same.
           .where('imported_history.from_at', problem === null ? '>' : '>=', from_at),
       )
-      .execute();
+      .returning('check_id')
+      .executeTakeFirst();
+    // Else another replica has added the same.
+    if (stored !== undefined) await addToHours(db, this.#cells, now);
   }
 }

@@ -6,8 +6,8 @@
  * results catches up in the background.
  */
 import { engineOf } from '../db/engine.ts';
-import { tryLockKeys } from '../db/lock.ts';
-import { shards } from '../db/shard.ts';
+import { lockKeys, tryLockKeys } from '../db/lock.ts';
+import { shardOf, shards } from '../db/shard.ts';
 import type { Db } from '../db/tables.ts';
 import { inRepeatableTransaction } from '../db/unit.ts';
 import { Cells, dayMs, dayOf, type Cell } from './decide/roll-ups/cell.ts';
@@ -47,7 +47,7 @@ const keyOf = ({ check_id, starts_at, location, part, outcome }: Omit<Hour, 'id'
   [check_id, starts_at, location, part, outcome].join('/');
 
 /** The sums of a cell as a row. */
-export function toRow(cell: Cell): Omit<Hour, 'id' | 'metrics'> {
+function toRow(cell: Cell): Omit<Hour, 'id' | 'metrics'> {
   return {
     account_id: cell.accountId,
     check_id: cell.checkId,
@@ -86,8 +86,14 @@ function added(known: Hour, row: Omit<Hour, 'id' | 'metrics'>, cell: Cell): Omit
   };
 }
 
+const lockOf = (shard: number) => `roll-up/${shard}`;
+
+/** Waits until no roll-up adds to the hours of a check, and keeps them from it in this transaction. */
+export const lockHours = (db: Db, checkId: string): Promise<void> =>
+  lockKeys(db, [lockOf(shardOf(checkId))]);
+
 /** Adds cells to their hours, and notes the days to be summed up anew. */
-async function addToHours(db: Db, cells: Cells, now: number): Promise<void> {
+export async function addToHours(db: Db, cells: Cells, now: number): Promise<void> {
   const rows = [...cells].map((cell) => ({ cell, row: toRow(cell) }));
   if (rows.length === 0) return;
   const known = new Map(
@@ -143,9 +149,8 @@ async function rollUpBatch(
   return inRepeatableTransaction(db, async (unit) => {
     const now = clock.now();
     const beganAt = clock.monotonic();
-    const nameOf = (shard: number) => `roll-up/${shard}`;
-    const taken = await tryLockKeys(unit, ofShards.map(nameOf));
-    const own = ofShards.filter((shard) => taken.has(nameOf(shard)));
+    const taken = await tryLockKeys(unit, ofShards.map(lockOf));
+    const own = ofShards.filter((shard) => taken.has(lockOf(shard)));
     if (own.length === 0) return { count: 0, beganAt, workMs: 0 };
     const { waiting, days, count } = await takeFromInbox(unit, own, limit);
     const occasions = waiting.flatMap((row) =>

@@ -44,8 +44,9 @@ const plausible = (value: unknown): unknown =>
 export async function readHistory(
   { commits, clock }: Pick<Services, 'commits' | 'clock'>,
   api: SourceApi,
-  { type, otherId, gapMs, history, wantedFrom }: PastOfCheck,
+  past: Pick<PastOfCheck, 'type' | 'otherId' | 'gapMs' | 'history' | 'wantedFrom'>,
 ): Promise<void> {
+  const { type, otherId, gapMs, history, wantedFrom } = past;
   const { account_id: accountId, check_id: checkId, from_at: to } = history;
   const hours = Math.max(1, Math.min(24, Math.floor((runsAtOnce * gapMs) / hourMs)));
   const from = Math.max(wantedFrom, to - hours * hourMs);

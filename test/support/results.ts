@@ -144,7 +144,12 @@ export async function insertResults(
   bench: Bench,
   checkId: string,
   type: string,
-  results: readonly { at: number; responseTime: number; payload?: unknown }[],
+  results: readonly {
+    at: number;
+    responseTime: number;
+    hasFailures?: boolean;
+    payload?: unknown;
+  }[],
 ): Promise<void> {
   const { db } = bench.cp.controlPlane.services;
   const owner = { accountId: bench.cp.accountId, checkId };
@@ -158,8 +163,11 @@ export async function insertResults(
     const stored = await db
       .insertInto('check_results')
       .values(
-        part.map(({ at, responseTime }) =>
-          resultRow(owner, run.id, at, { check_type: type, response_time_ms: responseTime }),
+        part.map(({ at, responseTime, hasFailures = false }) =>
+          resultRow(owner, run.id, at, {
+            ...{ check_type: type, response_time_ms: responseTime },
+            has_failures: hasFailures ? 1 : 0,
+          }),
         ),
       )
       .returning('seq')

@@ -4,6 +4,7 @@ import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Db } from '../../db/tables.ts';
 import { hasPages, hourMs, hourOf } from '../decide/roll-ups/cell.ts';
+import { importedSince } from '../imported-sums.ts';
 import { unpackInto, type Distributions } from '../decide/roll-ups/packing.ts';
 
 interface HourRow {
@@ -79,6 +80,7 @@ export async function readCheckNumbers(
   withHour: boolean,
 ): Promise<Map<string, CheckNumbers>> {
   const numbers = new Map<string, CheckNumbers>();
+  const imported = await importedSince(db, accountId, outcomesFrom(now));
   const of = ({ check_id, part }: HourRow): CheckNumbers | null => {
     const type = types.get(check_id);
     // The whole result contains its pages.
@@ -96,6 +98,8 @@ export async function readCheckNumbers(
     const rows: (HourRow & { metrics?: Buffer })[] =
       back < 2 ? await metricsOfHour.run(db, query) : await countsOfHour.run(db, query);
     for (const row of rows) {
+      // Nothing here measured it.
+      if (query.hour < (imported.get(row.check_id) ?? 0)) continue;
       const known = of(row);
       if (known === null) continue;
       addOutcomes(known.outcomes, row);
