@@ -6,7 +6,7 @@ import { toProblem } from '../problem.ts';
 import { useState } from 'preact/hooks';
 import { dataCenterLocations } from '../form-facts.ts';
 import { inWords, span } from '../format.ts';
-import { instantOf, localTime, timeZone } from '../own-zone.ts';
+import { instantOf, localTime, timeZone, zones } from '../own-zone.ts';
 import { wordsOf } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
@@ -434,7 +434,7 @@ function TimeZone({ field, path, value, onChange }: FieldProps) {
         }
       />
       <datalist id="time-zones">
-        {Intl.supportedValuesOf('timeZone').map((name) => (
+        {zones.map((name) => (
           <option key={name} value={name} />
         ))}
       </datalist>

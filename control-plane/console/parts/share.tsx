@@ -1,6 +1,7 @@
 /** A part of a page for others: its address, or an image of it to paste or to keep. */
 import type { RefObject } from 'preact';
 import { wholeTime } from '../format.ts';
+import { timeZone } from '../own-zone.ts';
 import { CopyButton } from './code.tsx';
 import { Action } from './layout.tsx';
 import { useAttempt } from './notices.tsx';
@@ -40,11 +41,19 @@ function drawElement(context: CanvasRenderingContext2D, element: Element) {
 
 /** Draws what stands in a place; the policy of the console refuses copies of it with styles of their own. */
 function draw(context: CanvasRenderingContext2D, node: Node) {
-  // Buttons do nothing in an image.
-  if (node instanceof HTMLButtonElement) return;
   if (node instanceof Text) drawText(context, node);
-  if (node instanceof Element) drawElement(context, node);
+  // Buttons do nothing in an image, and of what scrolls only a part is seen.
+  if (!(node instanceof Element) || node.matches('button, .scroll')) return;
+  context.save();
+  drawElement(context, node);
+  if (getComputedStyle(node).overflow !== 'visible') {
+    const { left, top, width, height } = node.getBoundingClientRect();
+    context.beginPath();
+    context.rect(left, top, width, height);
+    context.clip();
+  }
   for (const child of node.childNodes) draw(context, child);
+  context.restore();
 }
 
 async function imageOf(place: HTMLElement, title: string) {
@@ -59,7 +68,7 @@ async function imageOf(place: HTMLElement, title: string) {
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.scale(scale, scale);
   Object.assign(context, { fillStyle: color, font: `600 18px ${fontFamily}` });
-  context.fillText(`${title}, ${wholeTime(Date.now())}`, margin, margin + 18, width);
+  context.fillText(`${title}, ${wholeTime(Date.now())} ${timeZone}`, margin, margin + 18, width);
   context.translate(margin - left, margin + titleHeight - top);
   draw(context, place);
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve));

@@ -5,7 +5,7 @@ import { call } from '../api.ts';
 import { forEach } from '../each.ts';
 import { count } from '../format.ts';
 import { useMe } from '../me.ts';
-import { clockAt, instantAt, instantOf } from '../own-zone.ts';
+import { clockAt, instantAt, instantOf, timeZone } from '../own-zone.ts';
 import { Action } from '../parts/layout.tsx';
 
 /** What the rows of alerts are about: a group of alerts, or one outage. */
@@ -39,7 +39,7 @@ function Snooze({ about, snooze }: { about: string; snooze: (minutes: number) =>
         <Action word="For an hour" busy="Snoozing" run={() => snooze(60)} />
         <Action word="Until tomorrow, 9:00" busy="Snoozing" run={() => to(tomorrowMorning())} />
         <label class="field">
-          <span>Until</span>
+          <span>Until ({timeZone})</span>
           <input
             type="datetime-local"
             value={until}

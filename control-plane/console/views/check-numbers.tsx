@@ -1,6 +1,7 @@
 /** Availability and times of a check, as figures and charts. */
 import type { CheckEvent } from '@monitor/shared/contract/check-event.ts';
 import type { Analytics, CheckOverview, NumberFacts, Read } from '../contract.ts';
+import type { RefObject } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
 import { checkTypes } from '../facts.ts';
 import {
@@ -182,7 +183,10 @@ function Numbers({
   range,
   statistic,
   isCompared,
+  place,
 }: {
+  /** Of what is shared as an image. */
+  place: RefObject<HTMLDivElement>;
   facts: NumberFacts;
   overview: CheckOverview;
   range: Range;
@@ -217,32 +221,34 @@ function Numbers({
   const hasData = parts.data?.series.some(({ data }) => data.length > 0);
   return (
     <>
-      <Figures facts={facts} read={summary} overview={overview} range={range} />
-      {problem !== null && (
-        <Failure
-          problem={problem}
-          reload={() => Promise.all([summary.reload(), byLocation.reload(), parts.reload()])}
-        />
-      )}
-      <div class="charts">
-        {byLocation.data && isMarked && (
-          <ByLocation
-            {...{ facts, axis, statistic, events }}
-            answer={byLocation.data}
-            before={isCompared ? before.data : undefined}
+      <div ref={place}>
+        <Figures facts={facts} read={summary} overview={overview} range={range} />
+        {problem !== null && (
+          <Failure
+            problem={problem}
+            reload={() => Promise.all([summary.reload(), byLocation.reload(), parts.reload()])}
           />
         )}
-        {parts.data && hasData && isMarked && (
-          <Parts {...{ facts, axis, events }} answer={parts.data} />
-        )}
-        {hasData === false && (
-          <Empty title="No runs in this period">
-            Metrics appear with the first result. A longer period may have some.
-          </Empty>
-        )}
-        {(hasData === undefined || !isMarked) && problem === null && (
-          <Loading what="Loading metrics" rows={14} />
-        )}
+        <div class="charts">
+          {byLocation.data && isMarked && (
+            <ByLocation
+              {...{ facts, axis, statistic, events }}
+              answer={byLocation.data}
+              before={isCompared ? before.data : undefined}
+            />
+          )}
+          {parts.data && hasData && isMarked && (
+            <Parts {...{ facts, axis, events }} answer={parts.data} />
+          )}
+          {hasData === false && (
+            <Empty title="No runs in this period">
+              Metrics appear with the first result. A longer period may have some.
+            </Empty>
+          )}
+          {(hasData === undefined || !isMarked) && problem === null && (
+            <Loading what="Loading metrics" rows={14} />
+          )}
+        </div>
       </div>
       <EventList events={events} isAdmin={isAdmin} />
     </>
@@ -294,15 +300,14 @@ export function CheckNumbers({
   );
   return (
     <Section title="Metrics" aside={aside}>
-      <div ref={place}>
-        <Numbers
-          facts={facts}
-          overview={overview}
-          range={chosen}
-          isCompared={canCompare && compare === 'week'}
-          statistic={statistics.some(([one]) => one === statistic) ? statistic : 'p50'}
-        />
-      </div>
+      <Numbers
+        place={place}
+        facts={facts}
+        overview={overview}
+        range={chosen}
+        isCompared={canCompare && compare === 'week'}
+        statistic={statistics.some(([one]) => one === statistic) ? statistic : 'p50'}
+      />
     </Section>
   );
 }
