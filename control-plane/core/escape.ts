@@ -28,6 +28,11 @@ export function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
+/** For the Markdown of chats: no text becomes a link that shows another address than it opens. */
+export function escapeMarkdownLinks(text: string): string {
+  return text.replaceAll('](', ']\\(');
+}
+
 /**
  * A single line without control characters and bidirectional marks, for subjects, headers and text
  * messages.

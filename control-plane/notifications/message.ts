@@ -370,7 +370,19 @@ export function messageOf(
   publicUrl: string,
   timezone: string | null = null,
 ): Message {
-  return { ...textsOf(facts, id, publicUrl, timezone), actions: [] };
+  const texts = textsOf(facts, id, publicUrl, timezone);
+  return {
+    ...texts,
+    // A line break in a name would begin a line that only looks like one of ours.
+    label: oneLine(texts.label),
+    title: oneLine(texts.title),
+    subject: oneLine(texts.subject),
+    reason: oneLine(texts.reason),
+    details: texts.details.map(({ label, value }) => ({
+      ...{ label: oneLine(label), value: oneLine(value) },
+    })),
+    actions: [],
+  };
 }
 
 /** `Check "Checkout" has failed: status was 500`. */

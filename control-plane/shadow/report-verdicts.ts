@@ -7,6 +7,7 @@ import {
 import { oneLine, shorten } from '../core/escape.ts';
 import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
+import { LeaseLost } from '../core/timers.ts';
 import { eachNumberOf } from '../db/expressions.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
 import type { Db } from '../db/tables.ts';
@@ -150,13 +151,20 @@ async function reportOne(services: Services, unit: Db, row: ShadowRow): Promise<
 }
 
 export async function reportVerdicts(services: Services): Promise<void> {
-  const { db, clock, commits, outbox } = services;
+  const { db, clock, commits, outbox, logger } = services;
   const due = await db
     .selectFrom('shadows')
     .selectAll()
     .where(({ fn }) => fn.coalesce('reported_at', 'created_at'), '<=', clock.now() - dayMs)
     .execute();
   for (const row of due) {
-    if (await commits.run((unit) => reportOne(services, unit, row))) outbox.wake();
+    try {
+      if (await commits.run((unit) => reportOne(services, unit, row))) outbox.wake();
+    } catch (error) {
+      if (error instanceof LeaseLost) throw error;
+      // Neither the reports of others nor the comparison, which comes next, wait for this one.
+      const { account_id: accountId } = row;
+      logger.error({ err: error, accountId }, 'the daily report of shadow mode was not made');
+    }
   }
 }

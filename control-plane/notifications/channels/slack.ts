@@ -24,18 +24,44 @@ function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Cuts before escaping, so that no entity is split. */
+/** Escapes and cuts to a length; it cuts before escaping, so that no entity is split. */
 function mrkdwn(text: string, length: number): string {
-  return escapeSlack(shorten(text, Math.floor(length / 5)));
+  for (let cut = length; ;) {
+    const escaped = escapeSlack(shorten(text, cut));
+    if (escaped.length <= length) return escaped;
+    cut -= Math.ceil((escaped.length - length) / 5);
+  }
 }
 
-/** A section has at most ten fields. */
+/** A section has at most ten fields; a message at most 50 blocks. */
 const fieldsOfSection = 10;
+const maxSections = 45;
+/** What is longer stands below the others, across both columns. */
+const maxField = 380;
+const maxLabel = 200;
+/** Of the 3000 characters that a section may have. */
+const maxText = 2_700;
 
-function sectionsOf(details: Message['details']): Message['details'][] {
-  return details.length === 0
-    ? []
-    : [details.slice(0, fieldsOfSection), ...sectionsOf(details.slice(fieldsOfSection))];
+const detailText = ({ label, value }: Message['details'][number]): string =>
+  `*${mrkdwn(label, maxLabel)}*\n${mrkdwn(value, maxText)}`;
+
+function sectionsOf(details: Message['details']): object[] {
+  const sections: object[] = [];
+  let fields: object[] = [];
+  for (const detail of details) {
+    const text = { type: 'mrkdwn', text: detailText(detail) };
+    if (escapeSlack(detail.value).length > maxField) {
+      sections.push({ type: 'section', text });
+      fields = [];
+      continue;
+    }
+    if (fields.length % fieldsOfSection === 0) {
+      fields = [];
+      sections.push({ type: 'section', fields });
+    }
+    fields.push(text);
+  }
+  return sections.slice(0, maxSections);
 }
 
 /** The body of the webhook. */
@@ -43,15 +69,9 @@ export function slackBody(message: Message, channel: string | null): unknown {
   const { tone, title, reason, details, link, actions } = message;
   const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
   const blocks = [
-    section(`${marks[tone]} *${mrkdwn(title, 1500)}*`),
-    ...(reason === '' ? [] : [section(mrkdwn(reason, 3000))]),
-    ...sectionsOf(details).map((fields) => ({
-      type: 'section',
-      fields: fields.map(({ label, value }) => ({
-        type: 'mrkdwn',
-        text: `*${label}*\n${mrkdwn(value, 1900)}`,
-      })),
-    })),
+    section(`${marks[tone]} *${mrkdwn(title, 300)}*`),
+    ...(reason === '' ? [] : [section(mrkdwn(reason, 600))]),
+    ...sectionsOf(details),
     section(
       [link, ...actions]
         .map(({ url, text }) => `<${encodeURI(url)}|${escapeSlack(text)}>`)
@@ -60,8 +80,8 @@ export function slackBody(message: Message, channel: string | null): unknown {
   ];
   return {
     ...(channel === null || channel === '' ? {} : { channel }),
-    text: mrkdwn(sentenceOf(message), 3000),
-    attachments: [{ color: colours[tone], fallback: mrkdwn(sentenceOf(message), 3000), blocks }],
+    text: mrkdwn(sentenceOf(message), 600),
+    attachments: [{ color: colours[tone], fallback: mrkdwn(sentenceOf(message), 600), blocks }],
   };
 }
 

@@ -1,5 +1,5 @@
 /** Default webhook bodies: the format of a known service, or the format of this product. */
-import { shorten } from '../../core/escape.ts';
+import { escapeMarkdownLinks, shorten } from '../../core/escape.ts';
 import { sentenceOf, type Message } from '../message.ts';
 import type { AlertVariables } from '../templates/alert-variables.ts';
 
@@ -24,13 +24,15 @@ function discordBody(message: Message): unknown {
   const text = [`${marks[message.tone]} ${sentenceOf(message)}`, ...lines, message.link.url].join(
     '\n',
   );
-  return { content: shorten(text, 2000), allowed_mentions: { parse: [] } };
+  return { content: shorten(escapeMarkdownLinks(text), 2000), allowed_mentions: { parse: [] } };
 }
 
 /** A message with one Adaptive Card, for workflows and connectors of Teams. */
 function teamsBody(message: Message): unknown {
   const { title, reason, details, link, tone } = message;
-  const line = (text: string, more: object) => ({ type: 'TextBlock', text, wrap: true, ...more });
+  const line = (text: string, more: object) => ({
+    ...{ type: 'TextBlock', text: escapeMarkdownLinks(text), wrap: true, ...more },
+  });
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',
@@ -38,13 +40,19 @@ function teamsBody(message: Message): unknown {
     body: [
       line(title, { weight: 'bolder', size: 'medium', color: cardColours[tone] }),
       ...(reason === '' ? [] : [line(reason, {})]),
-      { type: 'FactSet', facts: details.map(({ label, value }) => ({ title: label, value })) },
+      {
+        type: 'FactSet',
+        facts: details.map(({ label, value }) => ({
+          ...{ title: escapeMarkdownLinks(label), value: escapeMarkdownLinks(value) },
+        })),
+      },
     ],
     actions: [{ type: 'Action.OpenUrl', title: link.text, url: link.url }],
   };
   return {
     type: 'message',
-    text: sentenceOf(message),
+    // Beside the card, some tags are rendered as well.
+    text: escapeMarkdownLinks(sentenceOf(message)).replace(/<(?=[a-z/!])/gi, '&lt;'),
     attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', content }],
   };
 }

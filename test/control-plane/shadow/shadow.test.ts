@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import type { ShadowDifference, ShadowState } from '@monitor/shared/contract/shadow.ts';
 import { setImmediate } from 'node:timers/promises';
+import { pino } from 'pino';
 import { addressRule } from '../../../control-plane/notifications/allowed-addresses.ts';
 import { openOutgoing } from '../../../control-plane/notifications/outgoing.ts';
 import {
@@ -25,6 +26,7 @@ import { resultRow, runRow } from '../../support/result-rows.ts';
 import { Operator } from '../../support/control-plane-command.ts';
 import { eventually, temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { createAccount } from '../../support/world.ts';
 
 const minute = 60_000;
 const start = Date.parse('2026-06-01T00:00:00Z');
@@ -557,6 +559,37 @@ test('a day without a comparison is said, with the reason, and without channels 
     mails[0]?.text ?? '',
     /nothing is read at present: .*status 401, the API key is refused/,
   );
+});
+
+test('an account whose report cannot be made keeps no other from its report, and no side from being read', async () => {
+  const clock = new TestClock(start);
+  const written: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line) => written.push(line) });
+  await using cp = await startTestControlPlane({ clock, requestsPerMinute: 0, logger });
+  const { services } = cp.controlPlane;
+  const channel = await makeChannel(cp, 'WEBHOOK', {
+    ...{ name: 'Daily', url: 'https://hooks.example/', method: 'POST' },
+  });
+  const named = { alertChannelIds: [channel] };
+  await cp.api('PUT', '/v1/shadow', body('https://other.example', named));
+  const broken = await createAccount(services, 'Broken');
+  const { id: _id, ...row } = await services.db
+    .selectFrom('shadows')
+    .selectAll()
+    .executeTakeFirstOrThrow();
+  await services.db
+    .insertInto('shadows')
+    // Before the other one.
+    .values({ ...row, id: 0, account_id: broken, channel_ids_json: 'none' })
+    .execute();
+  clock.advance(day);
+  const facts = await reported({ cp, clock });
+  assert.deepEqual(
+    facts.map(({ label }) => label),
+    ['NOT COMPARED'],
+  );
+  assert.match(written.join(''), /the daily report of shadow mode was not made/);
+  assert.ok(written.every((line) => line.includes(broken)));
 });
 
 test('what was measured before the move becomes sums, once, and is no result of ours', async () => {
