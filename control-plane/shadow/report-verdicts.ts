@@ -1,15 +1,12 @@
 /** Once a day it is said where verdicts differed, that none did, or why nothing could be compared. */
-import {
-  behindAfterHours,
-  type ShadowDifference,
-  type ShadowState,
-} from '@monitor/shared/contract/shadow.ts';
+import type { ShadowDifference, ShadowState } from '@monitor/shared/contract/shadow.ts';
 import { oneLine, shorten } from '../core/escape.ts';
 import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import { LeaseLost } from '../core/timers.ts';
 import { eachNumberOf } from '../db/expressions.ts';
-import { updateOwnRows } from '../db/own-rows.ts';
+import { lockRows } from '../db/lock.ts';
+import { ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Db } from '../db/tables.ts';
 import {
   count,
@@ -21,6 +18,7 @@ import {
   messageOf,
   type ReportFacts,
 } from '../notifications/index.ts';
+import { gapIn } from './decide/gap.ts';
 import {
   differencesOf,
   presentDifference,
@@ -31,21 +29,8 @@ import {
 
 const dayMs = 86_400_000;
 const shownDifferences = 20;
+const shownReasons = 10;
 const maxError = 200;
-
-/** Why an empty list of differences says little; null where it says that both sides agree. */
-export function gapIn(state: ShadowState, now: number): string | null {
-  const { isOn, problem, checks, readUntil, compared, undecided } = state;
-  if (!isOn) return 'verdicts are not compared';
-  if (problem !== null) return 'nothing is read at present';
-  if (checks === 0) return 'no check is compared';
-  if (readUntil === null) return 'not every check has been compared yet';
-  if (Date.parse(readUntil) < now - behindAfterHours * 3_600_000) {
-    return `some checks have not been compared for more than ${behindAfterHours} hours`;
-  }
-  if (compared === 0) return `no result had one of the other side beside it, ${undecided} had none`;
-  return null;
-}
 
 /** What each side saw, with a link to results of ours. */
 function evidenceText(of: ShadowDifference, publicUrl: string): string {
@@ -84,23 +69,43 @@ function reportOf(
   const gap = gapIn(state, now);
   const reasons = Map.groupBy(state.notCompared, ({ why }) => why);
   const compared = `${results} of ${count(state.checks, 'check')}`;
+  const past: [string, string][] = [['History', oneLine(state.history ?? '')]];
   const lines: [string, string][] = [
     ['Since', instantText(since)],
-    ['Compared', `${compared}; ${state.undecided} so far had none beside them`],
-    ...[...reasons].map(([why, of]): [string, string] => [
-      'Not compared',
-      oneLine(`${count(of.length, 'check')}: ${why}`),
-    ]),
+    ['Compared', `${compared}; ${state.undecided} had none beside them`],
+    ...[...reasons]
+      .slice(0, shownReasons)
+      .map(([why, of]): [string, string] => [
+        'Not compared',
+        oneLine(`${count(of.length, 'check')}: ${why}`),
+      ]),
+    ...(state.historyRefused === 0 ? [] : past),
     ...differences
       .slice(0, shownDifferences)
       .map((of): [string, string] => [oneLine(of.name), evidenceText(of, publicUrl)]),
   ];
-  if (total > shownDifferences) lines.push(['More', 'control-plane shadow show']);
+  if (total > shownDifferences || reasons.size > shownReasons) {
+    lines.push(['More', 'control-plane shadow show']);
+  }
   return {
     ...{ kind: 'report', at: now, label, title },
     reason: state.problem === null ? (gap ?? '') : oneLine(`${String(gap)}: ${state.problem}`),
     details: lines.map(([name, value]) => ({ label: name, value })),
     link: { url: `${publicUrl}/console/#/checks`, text: 'Open the checks' },
+  };
+}
+
+/** What was compared since the last report, of each check that is still there; it counts as reported. */
+async function comparedSince(unit: Db, accountId: string) {
+  const rows = await lockRows(ownRows(unit, 'shadow_checks', accountId)).execute();
+  await updateOwnRows(unit, 'shadow_checks', accountId)
+    .set(({ ref }) => ({
+      ...{ reported_compared: ref('compared'), reported_undecided: ref('undecided') },
+    }))
+    .execute();
+  return {
+    compared: rows.reduce((sum, row) => sum + row.compared - row.reported_compared, 0),
+    undecided: rows.reduce((sum, row) => sum + row.undecided - row.reported_undecided, 0),
   };
 }
 
@@ -110,12 +115,10 @@ async function reportOne(services: Services, unit: Db, row: ShadowRow): Promise<
   const now = services.clock.now();
   const { account_id: accountId, reported_at: reportedAt } = row;
   const since = reportedAt ?? row.created_at;
-  const state = await presentShadow(unit, accountId);
   const { numUpdatedRows } = await updateOwnRows(unit, 'shadows', accountId)
     .set({
       // At the same time of each day. Days without this control plane have no report of their own.
       reported_at: since + Math.floor((now - since) / dayMs) * dayMs,
-      reported_compared: state.compared,
     })
     .where('id', '=', row.id)
     .where('reported_at', reportedAt === null ? 'is' : '=', reportedAt)
@@ -126,12 +129,15 @@ async function reportOne(services: Services, unit: Db, row: ShadowRow): Promise<
     .set({ is_reported: 1 })
     .where('id', 'in', eachNumberOf(differing.map(({ id }) => id)))
     .execute();
-  // The sums lose a check that is deleted.
-  const compared = Math.max(0, state.compared - row.reported_compared);
+  const state = await presentShadow(unit, accountId);
   const facts = {
-    ...reportOf({ ...state, compared }, differing.map(presentDifference), {
-      ...{ host: new URL(row.base_url).host, since, now, publicUrl },
-    }),
+    ...reportOf(
+      { ...state, ...(await comparedSince(unit, accountId)) },
+      differing.map(presentDifference),
+      {
+        ...{ host: new URL(row.base_url).host, since, now, publicUrl },
+      },
+    ),
     incidentKey: `shadow/${accountId}/${since}`,
   };
   const idFor = (to: number | string) => namedUuid(`${facts.incidentKey}/${to}`);

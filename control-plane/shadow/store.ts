@@ -1,7 +1,6 @@
 /** What is compared, how far, and where it differs: rows ↔ wire. */
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import type { ShadowDifference, ShadowState } from '@monitor/shared/contract/shadow.ts';
-import type { AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
 import { includesRole } from '@monitor/shared/contract/route.ts';
 import { refuseUnknownIds } from '../core/ids-in-fields.ts';
 import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
@@ -114,6 +113,12 @@ async function progressOf(db: Db, row: ShadowRow): Promise<string | null> {
   return `${row.history_days} days of ${read} of ${count(all.length, 'check')}, ${count(results, 'result')}${problems.join('')}`;
 }
 
+/** Of how many checks it cannot be read. */
+async function refusedOf(db: Db, row: ShadowRow): Promise<number> {
+  const all = await historiesOf(db, row);
+  return all.filter(({ history }) => history.problem !== null).length;
+}
+
 /** Of a check that was deleted there: no other keeps all from being compared up to some time. */
 export const gone = 'the other side does not have it any more';
 
@@ -137,8 +142,13 @@ export async function refuseChannels(
   const lists = { alertChannelIds: 'alert_channels' } as const;
   await refuseUnknownIds(db, accountId, lists, { alertChannelIds });
   for (const { id, type } of await channelsAmong(db, accountId, alertChannelIds)) {
-    if (!keepsOpen(type as AlertChannelType)) continue;
-    throw invalidField('alertChannelIds', `has ${id}, and ${type} opens incidents that stay`);
+    const why = keepsOpen(type)
+      ? 'opens incidents that stay'
+      : type === 'CALL'
+        ? 'would ring each day'
+        : null;
+    if (why === null) continue;
+    throw invalidField('alertChannelIds', `has ${id}, and ${type} ${why}`);
   }
 }
 
@@ -154,7 +164,7 @@ export async function recipientsOf(db: Db, { account_id: accountId, channel_ids_
 const off: ShadowState = {
   ...{ isOn: false, baseUrl: null, otherAccountId: null, project: null, startedAt: null },
   ...{ readUntil: null, problem: null, checks: 0, notCompared: [] },
-  ...{ compared: 0, undecided: 0, differences: 0, reportsTo: [], history: null },
+  ...{ compared: 0, undecided: 0, differences: 0, reportsTo: [], history: null, historyRefused: 0 },
 };
 
 export async function presentShadow(db: Db, accountId: string): Promise<ShadowState> {
@@ -185,6 +195,7 @@ export async function presentShadow(db: Db, accountId: string): Promise<ShadowSt
     }),
     ...{ compared: sum('compared'), undecided: sum('undecided'), differences: Number(found) },
     history: await progressOf(db, row),
+    historyRefused: await refusedOf(db, row),
     reportsTo: [
       ...channels.map(({ id, type }) => `channel ${id} (${type})`),
       ...(people.length === 0 ? [] : [`${count(people.length, 'administrator')} by mail`]),

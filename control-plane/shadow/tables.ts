@@ -19,8 +19,6 @@ declare module '../db/tables.ts' {
       channel_ids_json: Generated<string>;
       /** Until when it is reported; null before the first report. */
       reported_at: number | null;
-      /** Sum of `shadow_checks` at the last report. */
-      reported_compared: Generated<number>;
       /** How many days before a check was made here are read; null for none. */
       history_days: number | null;
     };
@@ -33,6 +31,9 @@ declare module '../db/tables.ts' {
       read_until: number;
       compared: number;
       undecided: number;
+      /** What both were at the last report. */
+      reported_compared: Generated<number>;
+      reported_undecided: Generated<number>;
       /** Why it could not be compared; null where it could. */
       problem: string | null;
       /** When it is tried again after a problem. */

@@ -60,6 +60,7 @@ export const shadow = z
     undecided: z.int().meta({ description: 'Results that the other side had none beside' }),
     differences: z.int(),
     history: z.string().nullable().meta({ description: 'How much of it is read' }),
+    historyRefused: z.int().meta({ description: 'Checks of which it cannot be read' }),
     reportsTo: z.array(z.string()).meta({ description: 'Who gets the daily message' }),
   })
   .meta({ id: 'Shadow' });

@@ -10,7 +10,8 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   for (const statement of [
     `alter table shadows add column channel_ids_json text not null default '[]'`,
     'alter table shadows add column reported_at INT',
-    'alter table shadows add column reported_compared INT not null default 0',
+    'alter table shadow_checks add column reported_compared INT not null default 0',
+    'alter table shadow_checks add column reported_undecided INT not null default 0',
     'alter table shadows add column history_days INT',
     'alter table shadow_differences add column is_reported FLAG not null default 0',
     `create table imported_history (check_id text primary key references checks (id) CASCADE,

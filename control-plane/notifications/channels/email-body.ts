@@ -21,6 +21,8 @@ const words = { failing: 'failed', degraded: 'degraded', passing: 'passed' } as 
 const shownRuns = 30;
 const highest = 44;
 const barWidth = 14;
+/** Of the column of labels in text. */
+const maxLabel = 20;
 const font = 'font-family:-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif';
 
 function tallest(runs: readonly RecentRun[]): number {
@@ -82,12 +84,14 @@ ${button}
 /** The text part. */
 export function textOf({ title, reason, details, link, actions, recentRuns }: Message): string {
   const runs = recentRuns.slice(-shownRuns);
-  const width = Math.max(0, ...details.map(({ label }) => label.length)) + 2;
+  // A long name pushes no other value away.
+  const lengths = details.map(({ label }) => label.length).filter((length) => length <= maxLabel);
+  const width = Math.max(0, ...lengths) + 2;
   return [
     title,
     ...(reason === '' ? [] : ['', reason]),
     '',
-    ...details.map(({ label, value }) => `${`${label}:`.padEnd(width)}${oneLine(value)}`),
+    ...details.map(({ label, value }) => `${`${label}: `.padEnd(width)}${oneLine(value)}`),
     ...(runs.length === 0
       ? []
       : [

@@ -592,6 +592,112 @@ test('an account whose report cannot be made keeps no other from its report, and
   assert.ok(written.every((line) => line.includes(broken)));
 });
 
+const linesOf = (of: ReportFacts | undefined, which: string) =>
+  (of?.details ?? []).flatMap(({ label, value }) => (label === which ? [value] : []));
+
+/** A side that is compared up to now, without a turn. */
+async function compared(
+  { cp, clock }: Pick<World, 'cp' | 'clock'>,
+  sums: readonly (readonly [checkId: string, compared: number, undecided: number])[],
+): Promise<void> {
+  const { db } = cp.controlPlane.services;
+  for (const [check_id, more, undecided] of sums) {
+    const values = { account_id: cp.accountId, check_id, read_until: clock.now() };
+    await db
+      .insertInto('shadow_checks')
+      .values({ ...values, compared: more, undecided })
+      .onConflict((of) =>
+        of.column('check_id').doUpdateSet(({ eb, ref }) => ({
+          compared: eb(ref('shadow_checks.compared'), '+', more),
+          undecided: eb(ref('shadow_checks.undecided'), '+', undecided),
+          read_until: clock.now(),
+        })),
+      )
+      .execute();
+  }
+}
+
+test('a check that is deleted takes nothing from what others had compared that day', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock, requestsPerMinute: 0 });
+  const side = { cp, clock };
+  const ids = [randomUUID(), randomUUID()];
+  const made = await imported({ cp, down: new Map() }, ids);
+  const [large = '', small = ''] = ids.map((id) => made.get(id) ?? '');
+  const channel = await makeChannel(cp, 'WEBHOOK', {
+    ...{ name: 'Daily', url: 'https://hooks.example/', method: 'POST' },
+  });
+  const named = { alertChannelIds: [channel] };
+  const refused = await cp.api('PUT', '/v1/shadow', {
+    ...body('https://other.example'),
+    alertChannelIds: [await makeChannel(cp, 'CALL', { number: '+4930123456', name: 'Ann' })],
+  });
+  assert.deepEqual(
+    [refused.status, /CALL would ring each day/.test(refused.body.message)],
+    [400, true],
+  );
+  await cp.api('PUT', '/v1/shadow', body('https://other.example', named));
+  clock.advance(day);
+  await compared(side, [
+    [large, 500, 20],
+    [small, 10, 1],
+  ]);
+  const [both] = await reported(side);
+  assert.match(both?.title ?? '', / 510 results compared$/);
+  assert.deepEqual(linesOf(both, 'Compared'), ['510 results of 2 checks; 21 had none beside them']);
+  const { db } = cp.controlPlane.services;
+  await db.deleteFrom('checks').where('id', '=', large).execute();
+  clock.advance(day);
+  await compared(side, [[small, 7, 3]]);
+  const [one] = await reported(side);
+  assert.deepEqual([one?.label, one?.reason], ['NONE DIFFERED', '']);
+  assert.deepEqual(linesOf(one, 'Compared'), ['7 results of 1 check; 3 had none beside them']);
+  // What is new alone says why: of the first two days there was enough.
+  clock.advance(day);
+  await compared(side, [[small, 0, 4]]);
+  const [none] = await reported(side);
+  assert.deepEqual(
+    [none?.label, none?.reason],
+    ['NOT COMPARED', 'no result had one of the other side beside it, 4 had none'],
+  );
+});
+
+test('history that cannot be read is said each day, with the reason', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock, requestsPerMinute: 0 });
+  const side = { cp, clock };
+  const id = randomUUID();
+  const check_id = (await imported({ cp, down: new Map() }, [id])).get(id) ?? '';
+  const channel = await makeChannel(cp, 'WEBHOOK', {
+    ...{ name: 'Daily', url: 'https://hooks.example/', method: 'POST' },
+  });
+  const named = { alertChannelIds: [channel], historyDays: 30 };
+  await cp.api('PUT', '/v1/shadow', body('https://other.example', named));
+  const { db } = cp.controlPlane.services;
+  const span = { from_at: start, until_at: start, results: 0 };
+  await db
+    .insertInto('imported_history')
+    .values({
+      ...{ ...span, account_id: cp.accountId, check_id, host: 'other.example' },
+      problem: 'status 402, not in the plan',
+    })
+    .execute();
+  clock.advance(day);
+  await compared(side, [[check_id, 7, 0]]);
+  assert.equal((await stateOf(cp)).historyRefused, 1);
+  const [facts] = await reported(side);
+  assert.deepEqual(
+    [facts?.label, facts?.reason],
+    ['NONE DIFFERED', 'some of the history before the move cannot be read'],
+  );
+  assert.match(linesOf(facts, 'History').join(), /1 check cannot be read: status 402, not in the/);
+  await db.updateTable('imported_history').set({ problem: null }).execute();
+  clock.advance(day);
+  await compared(side, [[check_id, 7, 0]]);
+  const [next] = await reported(side);
+  assert.deepEqual([next?.reason, linesOf(next, 'History')], ['', []]);
+});
+
 test('what was measured before the move becomes sums, once, and is no result of ours', async () => {
   await using stack = new AsyncDisposableStack();
   const world = await twoSides(stack);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { SMTPServerOptions } from 'smtp-server';
-import { htmlOf } from '../../../../control-plane/notifications/channels/email-body.ts';
+import { htmlOf, textOf } from '../../../../control-plane/notifications/channels/email-body.ts';
 import { openMailer } from '../../../../control-plane/notifications/mailer.ts';
 import { messageOf } from '../../../../control-plane/notifications/message.ts';
 import { enqueueMessages } from '../../../../control-plane/notifications/outbox.ts';
@@ -256,4 +256,18 @@ test('thirty runs make thirty bars, whatever their times', () => {
   assert.equal([...html.matchAll(/valign="bottom"/g)].length, 30);
   const heights = [...html.matchAll(/<td height="(\d+)"/g)].map(([, height]) => Number(height));
   assert.deepEqual([Math.min(...heights), Math.max(...heights)], [4, 44]);
+});
+
+test('the long name of a check in a report pushes no other value of the text away', () => {
+  const details = [
+    { label: 'Since', value: 'today' },
+    { label: 'What else failed', value: 'Search' },
+    { label: 'n'.repeat(200), value: 'only we saw it failing' },
+  ];
+  const lines = textOf({ ...messageOf(testFacts, 'x', 'https://m.example'), details }).split('\n');
+  assert.deepEqual(lines.slice(4, 7), [
+    'Since:            today',
+    'What else failed: Search',
+    `${'n'.repeat(200)}: only we saw it failing`,
+  ]);
 });
