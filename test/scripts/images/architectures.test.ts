@@ -32,7 +32,7 @@ test('each package of a lock that is made for x64 is locked for arm64 too', () =
     };
     const x64 = packagesFor('x64', packages);
     found += x64.length;
-    const expected = x64.map((place) => place.replace(/x64$/, 'arm64'));
+    const expected = x64.map((place) => place.replace(/\bx64\b(?=[^/]*$)/, 'arm64'));
     assert.deepEqual(packagesFor('arm64', packages), expected, file);
   }
   assert.ok(found >= locks.length);
