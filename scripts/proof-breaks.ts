@@ -3,6 +3,7 @@
  * time, and says whether the proof finds it. Ends with 1 when a break is not found, or no longer fits its source.
  */
 import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Report } from '../proof/report.ts';
 import { bundle, programNames } from './build/bundle.ts';
@@ -10,7 +11,11 @@ import { readOptions, refuse } from './options.ts';
 import { breaks, usualArgs, type Break } from './proof-breaks/breaks.ts';
 
 /** Below the packages of this project, which what is bundled needs. */
-const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'proof-breaks');
+const root = join(import.meta.dirname, '..');
+const cache = join(root, 'node_modules', '.cache');
+mkdirSync(cache, { recursive: true });
+const folder = mkdtempSync(join(cache, 'proof-breaks-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 /** Bundles both programs with the break in its source. */
 async function buildBroken({ name, file, from, to }: Break): Promise<void> {
@@ -35,7 +40,7 @@ async function linesFound(each: Break): Promise<string[]> {
     ...['--agent', agent ?? '', '--control-plane', controlPlane ?? ''],
   ];
   const { stdout } = spawnSync(process.execPath, args, {
-    encoding: 'utf8',
+    ...{ cwd: root, encoding: 'utf8' },
     stdio: ['ignore', 'pipe', 'inherit'],
     maxBuffer: 1 << 28,
   });

@@ -432,7 +432,7 @@ class Connection {
 
 // --- in the place of node:net
 
-/** eslint: parts of Node that are put in the place of others. */
+// Parts of Node are put in the place of others.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Any = any;
 

@@ -27,6 +27,7 @@ export function scaledClock(factor: number): Clock & Disposable {
   const begun = count();
   const elapsed = (): number => (count() - begun) * factor;
   clocks += 1;
+  let isDisposed = false;
   ticking ??= setInterval(count, tickMs).unref();
   return {
     now: () => Math.round(wall + elapsed()),
@@ -45,6 +46,8 @@ export function scaledClock(factor: number): Clock & Disposable {
       };
     },
     [Symbol.dispose]() {
+      if (isDisposed) return;
+      isDisposed = true;
       clocks -= 1;
       if (clocks > 0) return;
       clearInterval(ticking);
