@@ -53,9 +53,8 @@ async function eventsOf(
   ];
   const imported = await ownRows(db, 'imported_history', accountId)
     .where('check_id', '=', checkId)
-    .where('results', '>', 0)
     .where('until_at', '>', from)
-    .where('from_at', '<', to)
+    .where('oldest_at', '<', to)
     .execute();
   const project = await projectOf(db, accountId, checkId);
   const incidents = await incidentsBetween(db, accountId, of, { from, to });
@@ -79,8 +78,8 @@ async function eventsOf(
     ...{ startedAt: toTimestamp(at), endedAt: null },
   });
   const byKind = {
-    IMPORT: imported.map(({ host, from_at, until_at }) =>
-      range({ id: checkId, name: host, startsAt: from_at, endsAt: until_at }),
+    IMPORT: imported.map(({ host, oldest_at, until_at }) =>
+      range({ id: checkId, name: host, startsAt: oldest_at ?? until_at, endsAt: until_at }),
     ),
     INCIDENT: incidents.map(range),
     MAINTENANCE: (maintained.get(checkId) ?? []).map(({ windowId, ...one }) =>

@@ -40,6 +40,10 @@ declare module '../db/tables.ts' {
       from_at: number;
       until_at: number;
       results: number;
+      /** Results that say nothing about the target. */
+      left_out: Generated<number>;
+      /** Start of the oldest result; null without any. */
+      oldest_at: number | null;
       /** Why nothing more is read. */
       problem: string | null;
     };

@@ -87,8 +87,8 @@ async function oursWithin(
 
 async function theirsWithin(api: SourceApi, otherId: string, range: Window) {
   const found: Evidence[] = [];
-  for await (const { entry, ...seen } of entriesWithin(api, otherId, range)) {
-    found.push({ ...seen, error: seen.isFailing ? errorOfDetails(entry) : null });
+  for await (const { entry, isError, ...seen } of entriesWithin(api, otherId, range)) {
+    if (!isError) found.push({ ...seen, error: seen.isFailing ? errorOfDetails(entry) : null });
   }
   return found;
 }

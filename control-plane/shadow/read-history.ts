@@ -3,42 +3,45 @@
  * at a time, each in one transaction with how far it has come. So a turn that ends anywhere is taken up by the next.
  */
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
-import { ImportedSums } from '../analytics/index.ts';
+import { hourMs, ImportedSums } from '../analytics/index.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import type { Services } from '../core/services.ts';
-import type { SourceApi } from './source-api.ts';
+import { type SourceApi, SourceApiError } from './source-api.ts';
 import type { PastOfCheck } from './store.ts';
 
-const hourMs = 3_600_000;
 /** So many runs of a check are read at once, in hours. */
 const runsAtOnce = 720;
 
-/** The FINAL results of a check there, in the time of this installation. */
+/**
+ * The FINAL results of a check there, each once, in the time of this installation. An error of that installation alone
+ * is no verdict about the target.
+ */
 export async function* entriesWithin(api: SourceApi, otherId: string, { from, to }: Window) {
   const seconds = (at: number) => Math.floor((at + api.clockOffsetMs) / 1_000);
   const query = { from: seconds(from), to: seconds(to) + 1, resultType: 'FINAL' };
   const path = `/v2/check-results/${encodeURIComponent(otherId)}`;
+  const seen = new Set<unknown>();
   for await (const entries of api.byCursor(path, query)) {
     for (const entry of entries) {
-      const { id, startedAt, hasFailures, hasErrors, isCancelled, runLocation } = entry;
+      const { id, checkId, startedAt, isCancelled, runLocation } = entry;
       const at = Date.parse(String(startedAt));
-      if (isCancelled === true || Number.isNaN(at)) continue;
+      if (typeof checkId === 'string' && checkId !== otherId) {
+        throw new SourceApiError(`${path} at ${api.host} gives results of another check`);
+      }
+      if (isCancelled === true || Number.isNaN(at) || seen.has(id)) continue;
+      if (id !== undefined) seen.add(id);
+      const isFailing = entry['hasFailures'] === true;
       const responseTimeMs = Math.round(Number(entry['responseTime'] ?? NaN));
       const isTime = Number.isSafeInteger(responseTimeMs) && responseTimeMs >= 0;
       yield {
-        ...{ entry, id: String(id).slice(0, 64), location: String(runLocation).slice(0, 64) },
-        ...{ at: at - api.clockOffsetMs, isFailing: hasFailures === true || hasErrors === true },
+        ...{ entry, id: String(id).slice(0, 64), at: at - api.clockOffsetMs },
+        location: typeof runLocation === 'string' ? runLocation.slice(0, 64) : 'unknown',
+        ...{ isFailing, isError: !isFailing && entry['hasErrors'] === true },
         responseTimeMs: isTime ? responseTimeMs : null,
       };
     }
   }
 }
-
-/** Numbers that no installation measures break no sum. */
-const plausible = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value ?? null), (_name, each: unknown) =>
-    typeof each === 'number' && !(Math.abs(each) < 1e9) ? null : each,
-  );
 
 /** Reads the next hours of one check. */
 export async function readHistory(
@@ -53,12 +56,16 @@ export async function readHistory(
   const sums = new ImportedSums();
   for await (const seen of entriesWithin(api, otherId, { from, to })) {
     const { entry, at, isFailing, location, responseTimeMs } = seen;
-    if (at < from || at >= to || (responseTimeMs === null && !isFailing)) continue;
+    if (at < from || at >= to) continue;
+    if (seen.isError) {
+      sums.leftOut += 1;
+      continue;
+    }
     sums.add({
       ...{ accountId, checkId, checkType: type, startedAt: at, isFinal: true, hasErrors: false },
       ...{ hasFailures: isFailing, isDegraded: !isFailing && entry['isDegraded'] === true },
-      ...{ runLocation: location, responseTimeMs: responseTimeMs ?? 0, states: [] },
-      payload: plausible(entry[findCheckType(type)?.resultField ?? '']),
+      ...{ runLocation: location, responseTimeMs, states: [] },
+      payload: entry[findCheckType(type)?.resultField ?? ''],
     });
   }
   await commits.run((unit) => sums.store(unit, { ...history, from_at: from }, clock.now()));

@@ -2,6 +2,7 @@
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import type { ShadowDifference, ShadowState } from '@monitor/shared/contract/shadow.ts';
 import { includesRole } from '@monitor/shared/contract/route.ts';
+import { hourMs, hourOf } from '../analytics/index.ts';
 import { refuseUnknownIds } from '../core/ids-in-fields.ts';
 import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
@@ -79,8 +80,6 @@ export async function pairsOf(
   return pairs.sort((one, other) => (one.readUntil ?? 0) - (other.readUntil ?? 0));
 }
 
-const hourMs = 3_600_000;
-
 /** What is read of the history of checks that have one, those with the least of it first. */
 export async function historiesOf(db: Db, row: ShadowRow) {
   const { account_id, history_days: days } = row;
@@ -89,10 +88,16 @@ export async function historiesOf(db: Db, row: ShadowRow) {
   const known = new Map(found.map((history) => [history.check_id, history]));
   const all = (await pairsOf(db, row)).flatMap((pair) => {
     if (isPinged(pair.type)) return [];
-    const until_at = pair.createdAt - (pair.createdAt % hourMs);
+    const until_at = hourOf(pair.createdAt);
     const host = new URL(row.base_url).host;
     const none = { account_id, check_id: pair.checkId, host, from_at: until_at, until_at };
-    const history = known.get(pair.checkId) ?? { ...none, results: 0, problem: null };
+    const history = known.get(pair.checkId) ?? {
+      ...none,
+      results: 0,
+      left_out: 0,
+      oldest_at: null,
+      problem: null,
+    };
     const wantedFrom = until_at - days * 24 * hourMs;
     return [{ ...pair, history, wantedFrom, isRead: history.from_at <= wantedFrom }];
   });
@@ -107,10 +112,12 @@ async function progressOf(db: Db, row: ShadowRow): Promise<string | null> {
   const all = await historiesOf(db, row);
   const read = all.filter(({ isRead }) => isRead).length;
   const results = all.reduce((sum, { history }) => sum + history.results, 0);
+  const leftOut = all.reduce((sum, { history }) => sum + history.left_out, 0);
+  const errors = leftOut === 0 ? '' : `, ${count(leftOut, 'error')} of the other side left out`;
   const problems = [...Map.groupBy(all, ({ history }) => history.problem)].flatMap(([why, of]) =>
     why === null ? [] : [`; ${count(of.length, 'check')} cannot be read: ${why}`],
   );
-  return `${row.history_days} days of ${read} of ${count(all.length, 'check')}, ${count(results, 'result')}${problems.join('')}`;
+  return `${row.history_days} days of ${read} of ${count(all.length, 'check')}, ${count(results, 'result')}${errors}${problems.join('')}`;
 }
 
 /** Of how many checks it cannot be read. */

@@ -14,7 +14,8 @@ export interface StoredResult {
   isFinal: boolean;
   hasFailures: boolean;
   runLocation: string;
-  responseTimeMs: number;
+  /** Null where another installation gives none. */
+  responseTimeMs: number | null;
   /** Result details of the agent; undefined when they were not read. */
   payload: unknown;
 }
@@ -104,7 +105,8 @@ export const groupsOf: Record<GroupBy, (result: StoredResult) => [Group, StoredR
   runLocation: (result) => [[result.runLocation, result]],
   statusCode: (result) => {
     const [status] = valuesAt(result.payload, ['response', 'status']);
-    return [[Number.isInteger(status) ? (status as number) : null, result]];
+    const isStatus = Number.isInteger(status) && Number(status) >= 0 && Number(status) < 1_000;
+    return [[isStatus ? (status as number) : null, result]];
   },
   pageIndex: (result) =>
     valuesAt(result.payload, ['pages', '*']).map((page, index) => [

@@ -33,7 +33,7 @@ export async function overviewRows(
     )
     .leftJoin('imported_history', 'imported_history.check_id', 'checks.id')
     .select([
-      'imported_history.from_at as imported_from',
+      'imported_history.oldest_at as imported_from',
       'checks.id',
       'checks.name',
       'checks.type',

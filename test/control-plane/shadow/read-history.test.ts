@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
+import {
+  type Distributions,
+  unpackInto,
+} from '../../../control-plane/analytics/decide/roll-ups/packing.ts';
 import { readCheckNumbers } from '../../../control-plane/analytics/prometheus/check-numbers.ts';
 import { RollUp } from '../../../control-plane/analytics/roll-up.ts';
 import { readHistory } from '../../../control-plane/shadow/read-history.ts';
@@ -8,6 +12,7 @@ import { SourceApi } from '../../../control-plane/shadow/index.ts';
 import {
   hour,
   insertResults,
+  iso,
   minute,
   now,
   setUp,
@@ -49,6 +54,11 @@ const answering = (entries: readonly Fields[]): SourceApi =>
     },
   );
 
+const unread = (account_id: string, check_id: string) => ({
+  ...{ account_id, check_id, host: 'api.other.example', from_at: now, until_at: now },
+  ...{ results: 0, left_out: 0, oldest_at: null, problem: null },
+});
+
 /** Reads the day before the check was made, at most 24 hours at once. */
 async function read(
   { cp }: Bench,
@@ -61,10 +71,7 @@ async function read(
     .selectAll()
     .where('check_id', '=', checkId)
     .executeTakeFirst();
-  const history = known ?? {
-    ...{ account_id: cp.accountId, check_id: checkId, host: 'api.other.example' },
-    ...{ from_at: now, until_at: now, results: 0, problem: null },
-  };
+  const history = known ?? unread(cp.accountId, checkId);
   await readHistory({ ...cp.controlPlane.services, clock }, answering(entries), {
     ...{ type, otherId: randomUUID(), gapMs: 60 * minute, history, wantedFrom: from },
   });
@@ -174,11 +181,10 @@ test('a result of ours from just before the hour is kept, and no part is added t
     assert.equal(await finals(), 7);
     // As another replica that read the same.
     const { db } = bench.cp.controlPlane.services;
-    const asBefore = { from_at: now, until_at: now, results: 0, problem: null };
     const theirs = halfHours(now - 3 * hour, now);
     await readHistory(bench.cp.controlPlane.services, answering(theirs), {
       ...{ type: 'URL', otherId: randomUUID(), gapMs: 60 * minute, wantedFrom: now - day },
-      history: { account_id: bench.cp.accountId, check_id: checkId, host: 'x', ...asBefore },
+      history: unread(bench.cp.accountId, checkId),
     });
     assert.equal(await finals(), 7);
     const { results } = await db
@@ -187,4 +193,128 @@ test('a result of ours from just before the hour is kept, and no part is added t
       .executeTakeFirstOrThrow();
     assert.equal(results, 6);
   }
+});
+
+const sumsOf = (bench: Bench) =>
+  bench.cp.controlPlane.services.db.selectFrom('roll_ups').selectAll().execute();
+
+const historyOf = (bench: Bench) =>
+  bench.cp.controlPlane.services.db
+    .selectFrom('imported_history')
+    .selectAll()
+    .executeTakeFirstOrThrow();
+
+/** Analytics of the day before the check was made. */
+async function numbersOf(bench: Bench, checkId: string, metrics: string): Promise<Fields> {
+  const window = `from=${unix(now - day)}&to=${unix(now)}`;
+  const path = `analytics/url-monitors/${checkId}?${window}&metrics=${metrics}`;
+  const { startedAt: _at, ...numbers } = (await bench.get(path)).series[0].data[0] as Fields;
+  return numbers;
+}
+
+test('an error of the other installation is no failure of the target, and its number is kept', async () => {
+  await using bench = await setUp();
+  const checkId = await bench.check('url');
+  await read(bench, checkId, [
+    ...halfHours(now - 2 * hour, now),
+    ...halfHours(now - 3 * hour, now - 2 * hour, { hasErrors: true }),
+    entry(now - 4 * hour, { hasErrors: true, hasFailures: true }),
+  ]);
+  assert.deepEqual(await numbersOf(bench, checkId, 'availability'), { availability: 80 });
+  const { results, left_out } = await historyOf(bench);
+  assert.deepEqual([results, left_out], [5, 2]);
+});
+
+test('results without a usable time count without one, whether they passed or failed', async () => {
+  await using bench = await setUp();
+  const checkId = await bench.check('url');
+  await read(bench, checkId, [
+    entry(now - hour, { responseTime: 100 }),
+    ...[null, -1, 'soon', 9e15].map((responseTime) => entry(now - hour, { responseTime })),
+    entry(now - hour, { responseTime: undefined, hasFailures: true }),
+    entry(now - hour, { responseTime: 300, hasFailures: true }),
+  ]);
+  const metrics = 'availability,responseTime_avg,responseTime_min,responseTime_max';
+  assert.deepEqual(await numbersOf(bench, checkId, metrics), {
+    ...{ availability: 71.429, responseTime_avg: 200 },
+    ...{ responseTime_min: 100, responseTime_max: 300 },
+  });
+});
+
+test('an entry that the other side repeats counts once', async () => {
+  await using bench = await setUp();
+  const checkId = await bench.check('url');
+  const once = halfHours(now - 2 * hour, now);
+  await read(bench, checkId, [...once, ...once, { ...once[0], hasFailures: true }]);
+  const rows = await sumsOf(bench);
+  assert.equal(
+    rows.reduce((sum, { finals }) => sum + finals, 0),
+    4,
+  );
+  assert.equal((await historyOf(bench)).results, 4);
+});
+
+test('numbers that nobody measures are in no sum, and those beside them are', async () => {
+  await using bench = await setUp();
+  const checkId = await bench.check('url');
+  const withPhases = (status: unknown, timingPhases: Fields) =>
+    entry(now - hour, { apiCheckResult: { response: { status, timingPhases } } });
+  await read(bench, checkId, [
+    withPhases(200, { wait: 5, dns: 9e8, tcp: 7 }),
+    withPhases(200, { wait: -50, dns: 3, tcp: null }),
+    withPhases(9e15, { wait: 6, dns: 4, tcp: 8 }),
+  ]);
+  assert.deepEqual(await numbersOf(bench, checkId, 'wait_min,dns_max,tcp_sum'), {
+    ...{ wait_min: 5, dns_max: 4, tcp_sum: 15 },
+  });
+  const parts = (await sumsOf(bench)).map(({ part }) => part);
+  assert.deepEqual(parts.toSorted(), ['', '200']);
+});
+
+test('days until expiry stay negative once a certificate has expired', async () => {
+  await using bench = await setUp();
+  const checkId = await bench.check('url');
+  const expired = { sslCheckResult: { daysUntilExpiry: -3 }, hasFailures: true };
+  await read(bench, checkId, [entry(now - hour, expired)], { type: 'SSL' });
+  const [row] = await sumsOf(bench);
+  const metrics: Distributions = new Map();
+  unpackInto(row?.metrics ?? assert.fail(), metrics);
+  assert.equal(metrics.get('daysUntilExpiry')?.min, -3);
+});
+
+test('results of another check are refused, and a result without a place has a name for it', async () => {
+  await using bench = await setUp();
+  const checkId = await bench.check('url');
+  await assert.rejects(
+    read(bench, checkId, [entry(now - hour, { checkId: randomUUID() })]),
+    ({ name, message }: Error) => name === 'SourceApiError' && /of another check/.test(message),
+  );
+  assert.deepEqual(await sumsOf(bench), []);
+  await read(bench, checkId, [entry(now - hour, { runLocation: null })]);
+  assert.deepEqual(
+    (await sumsOf(bench)).map(({ location }) => location),
+    ['unknown'],
+  );
+});
+
+test('what was measured before begins with the oldest result, not with the days asked for', async () => {
+  await using bench = await setUp();
+  const checkId = await bench.check('url');
+  const said = async () => {
+    const [{ importedFrom }] = await bench.get(`check-overview?checkId=${checkId}`);
+    const window = `from=${unix(now - 10 * day)}&to=${unix(now)}`;
+    const events: Fields[] = await bench.get(`check-events/${checkId}?${window}`);
+    const imports = events.filter(({ kind }) => kind === 'IMPORT');
+    return [importedFrom, ...imports.map(({ startedAt }) => startedAt)];
+  };
+  const from = now - 5 * day;
+  await read(bench, checkId, halfHours(now - day, now, { hasErrors: true }), { from });
+  assert.deepEqual(await said(), [null]);
+  const oldest = now - 2 * day + 30 * minute;
+  await read(bench, checkId, halfHours(oldest, now - day), { from });
+  assert.deepEqual(await said(), [iso(oldest), iso(oldest)]);
+  // They keep no more: nobody measured the other days.
+  await read(bench, checkId, [], { from });
+  assert.deepEqual(await said(), [iso(oldest), iso(oldest)]);
+  assert.equal((await historyOf(bench)).from_at, now - 3 * day);
 });

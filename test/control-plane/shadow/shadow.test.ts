@@ -36,6 +36,8 @@ const offsetMs = 47_000;
 const checks = 4;
 const hours = 12;
 
+type Spans = [number, number][];
+
 interface World {
   cp: TestControlPlane;
   /** That of both sides. The timers of the control plane have another one, which stands still. */
@@ -43,7 +45,7 @@ interface World {
   send: Send;
   url: string;
   /** By the id of the check there: when it fails there, in minutes. */
-  down: Map<string, { there: [number, number][]; here: [number, number][] }>;
+  down: Map<string, { there: Spans; here: Spans; errors?: Spans }>;
   answers: ReceiverAnswer[];
   /** What goes before the answer to a path. */
   always: (path: string) => ReceiverAnswer | undefined;
@@ -54,8 +56,7 @@ interface World {
   authorizations: Set<string | undefined>;
 }
 
-const isWithin = (spans: readonly [number, number][], at: number) =>
-  spans.some(([from, to]) => at >= from && at < to);
+const isWithin = (spans: Spans, at: number) => spans.some(([from, to]) => at >= from && at < to);
 
 /** Two installations: theirs runs each 10 minutes at another second than ours, which runs each 5. */
 async function twoSides(stack: AsyncDisposableStack): Promise<World> {
@@ -89,7 +90,8 @@ async function twoSides(stack: AsyncDisposableStack): Promise<World> {
         if (startedAt < from || startedAt >= to) continue;
         const hasFailures = isWithin(spans.there, at);
         all.push({
-          ...{ id: `${id}/${at}`, hasFailures, hasErrors: false, runLocation: 'eu-west-1' },
+          ...{ id: `${id}/${at}`, hasFailures, runLocation: 'eu-west-1' },
+          hasErrors: isWithin(spans.errors ?? [], at),
           ...{ startedAt: new Date(startedAt).toISOString(), responseTime: world.responseTime(id) },
           apiCheckResult: { requestError: hasFailures ? 'they got no answer' : null },
         });
@@ -199,7 +201,8 @@ test('20 of 20 seeded differences are listed with the evidence of both, and agre
   const ids = Array.from({ length: checks }, () => randomUUID());
   const seeded: { id: string; side: string; at: number }[] = [];
   for (const [index, id] of ids.entries()) {
-    const spans: { there: [number, number][]; here: [number, number][] } = { there: [], here: [] };
+    // An error of their agent is no verdict.
+    const spans = { there: [] as Spans, here: [] as Spans, errors: [[80, 90]] as Spans };
     // An outage that both see.
     for (const side of [spans.there, spans.here]) side.push([40, 75]);
     for (let number = 0; number < 5; number += 1) {
@@ -768,19 +771,21 @@ test('what was measured before the move becomes sums, once, and is no result of 
   );
   const byMinutes = await analytics('metrics=availability&aggregationInterval=30');
   assert.ok(byMinutes.length >= 48, String(byMinutes.length));
+  // Their clock is known to half a second.
+  const oldest = new Date(start - days * day + 3 * minute - 500).toISOString();
   const events = (await cp.api('GET', `/v1/check-events/${checkId}?${window}`)).body as object[];
   assert.deepEqual(
     events.filter((each) => 'kind' in each && each.kind === 'IMPORT'),
     [
       {
         ...{ kind: 'IMPORT', id: checkId, name: new URL(url).host, fields: [] },
-        startedAt: new Date(start - days * day).toISOString(),
+        startedAt: oldest,
         endedAt: new Date(start).toISOString(),
       },
     ],
   );
   const [seen] = (await cp.api('GET', `/v1/check-overview?checkId=${checkId}`)).body;
-  assert.equal(seen.importedFrom, new Date(start - days * day).toISOString());
+  assert.equal(seen.importedFrom, oldest);
   // No claim is made of them, and nothing else knows them.
   const before = `from=${seconds(start - 3 * day)}&to=${seconds(start)}`;
   const reports = (await cp.api('GET', `/v1/reporting?${before}`)).body as {

@@ -110,6 +110,12 @@ export function hasOutcome(outcome: string, statuses: readonly string[]): boolea
 /** Cells to which results are added. */
 export class Cells {
   readonly #cells = new Map<string, Cell>();
+  readonly #isPlausible: (metric: string, value: number) => boolean;
+
+  /** Values that are not plausible are left out. */
+  constructor(isPlausible: (metric: string, value: number) => boolean = () => true) {
+    this.#isPlausible = isPlausible;
+  }
 
   [Symbol.iterator](): IterableIterator<Cell> {
     return this.#cells.values();
@@ -145,23 +151,23 @@ export class Cells {
       const cell = this.#cell(result, part, outcome);
       if (!result.isFinal) cell.retries += 1;
       if (wasAttempt) cell.retries -= 1;
-      if (isConclusive) addFinal(cell, result, seen);
+      if (isConclusive) this.#addFinal(cell, result, seen);
     }
   }
-}
 
-function addFinal(cell: Cell, result: RolledResult, seen: StoredResult): void {
-  cell.finals += 1;
-  if (result.hasFailures) cell.failures += 1;
-  if (result.isDegraded) cell.degraded += 1;
-  for (const metric of measuredOf.get(result.checkType) ?? []) {
-    const value = measuredValue(seen, metric);
-    if (value === null) continue;
-    let values = cell.metrics.get(metric);
-    if (values === undefined) {
-      values = new Distribution();
-      cell.metrics.set(metric, values);
+  #addFinal(cell: Cell, result: RolledResult, seen: StoredResult): void {
+    cell.finals += 1;
+    if (result.hasFailures) cell.failures += 1;
+    if (result.isDegraded) cell.degraded += 1;
+    for (const metric of measuredOf.get(result.checkType) ?? []) {
+      const value = measuredValue(seen, metric);
+      if (value === null || !this.#isPlausible(metric, value)) continue;
+      let values = cell.metrics.get(metric);
+      if (values === undefined) {
+        values = new Distribution();
+        cell.metrics.set(metric, values);
+      }
+      values.add(value);
     }
-    values.add(value);
   }
 }
