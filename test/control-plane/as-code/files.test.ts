@@ -90,32 +90,25 @@ test('any fields and names survive the way into a file and back', () => {
 
 test('a mistake in a file is named with its place', () => {
   const own = { path: 'project.yaml', text: 'logicalId: shop\nname: Shop\n' };
-  const problems: [path: string, text: string, says: RegExp][] = [
-    ['checks/a.yaml', 'name: [', /^checks\/a\.yaml, line 1: Flow sequence/],
-    ['checks/a.yaml', 'name: a\nname: b\n', /^checks\/a\.yaml, line 2: .*unique/],
-    ['checks/a.yaml', '- a\n', /^checks\/a\.yaml: must hold fields/],
-    ['checks/a.yaml', 'alertChannels: mail\n', /"alertChannels" must be a list/],
-    ['checks/a.yaml', 'alertChannels: [7]\n', /"alertChannels" must be a list/],
-    ['checks/a.yaml', `alertChannels: [${'x'.repeat(1024)}]\n`, /a name that is too long: x{39}…$/],
-    ['chekcs/a.yaml', 'name: a\n', /^chekcs\/a\.yaml: resources stand in one of the folders /],
-    ['checks/deep/a.yaml', 'name: a\n', /resources stand in one of the folders/],
-    ['checks/%.yaml', 'name: a\n', /its name is no logical id/],
-    [
-      'checks/a.yaml',
-      'name: a\nfrequency: .inf\n',
-      /, line 2: \.inf is no number that can be kept$/,
-    ],
-    ['checks/a.yaml', 'name: a\nfrequency: 1e999\n', /, line 2: 1e999 is no number/],
-    ['checks/a.yaml', 'name: a\nscript: !Ref other\n', /, line 2: Unresolved tag: !Ref$/],
-    ['checks/a.yaml', 'name: a\n? [b, c]\n: d\n', /, line 2: the name of a field must be text$/],
-    [
-      'checks/a.yaml',
-      `name: a\ntags: ${'['.repeat(999)}${']'.repeat(999)}\n`,
-      /nested too deeply$/,
-    ],
-    ['checks/a.yaml', `name: a\ntags: ${'['.repeat(99_999)}\n`, /nested too deeply$/],
+  const problems: [text: string, says: RegExp, path?: string][] = [
+    ['name: [', /^checks\/a\.yaml, line 1: Flow sequence/],
+    ['name: a\nname: b\n', /^checks\/a\.yaml, line 2: .*unique/],
+    ['- a\n', /^checks\/a\.yaml: must hold fields/],
+    ['alertChannels: mail\n', /"alertChannels" must be a list/],
+    ['alertChannels: [7]\n', /"alertChannels" must be a list/],
+    [`alertChannels: [${'x'.repeat(1024)}]\n`, /a name that is too long: x{39}…$/],
+    ['name: a\n', /^chekcs\/a\.yaml: resources stand in one of the folders /, 'chekcs/a.yaml'],
+    ['name: a\n', /resources stand in one of the folders/, 'checks/deep/a.yaml'],
+    ['name: a\n', /its name is no logical id/, 'checks/%.yaml'],
+    ['name: a\nfrequency: .inf\n', /, line 2: \.inf is no number that can be kept$/],
+    ['name: a\nfrequency: 1e999\n', /, line 2: 1e999 is no number/],
+    ['name: a\nscript: !Ref other\n', /, line 2: Unresolved tag: !Ref$/],
+    ['name: a\n? [b, c]\n: d\n', /, line 2: the name of a field must be text$/],
+    [`name: a\ntags: ${'['.repeat(400)}${']'.repeat(400)}\n`, /, line 2: nested too deeply$/],
+    [`name: a\ntags: ${'{ a: '.repeat(400)}${'}'.repeat(400)}\n`, /, line 2: nested too deeply$/],
+    [`name: a\ntags: ${'['.repeat(99_999)}\n`, /nested too deeply$/],
   ];
-  for (const [path, text, says] of problems) {
+  for (const [text, says, path = 'checks/a.yaml'] of problems) {
     assert.throws(
       () => bodyOf([own, { path, text }]),
       (error: Error) => {
@@ -134,51 +127,25 @@ test('a mistake in a file is named with its place', () => {
 test('a field that its resource does not have is refused with file, line and resource, also one that resembles none', () => {
   const own = { path: 'project.yaml', text: 'logicalId: shop\nname: Shop\n' };
   const url = 'checkType: URL\nname: A\nrequest:\n  url: https://a.example/\n';
-  const rows: [path: string, text: string, message: string][] = [
-    [
-      'checks/a.yaml',
-      `${url}colour: red\n`,
-      'checks/a.yaml, line 5: the check "a" has no field "colour"',
-    ],
-    [
-      'checks/a.yaml',
-      `${url}  asertions: []\nsilent: true\n`,
-      'checks/a.yaml, line 5: the check "a" has no field "request.asertions"; nor has it "silent"; did you mean "assertions"?',
-    ],
-    [
-      'checks/a.yaml',
-      `${url.replace('URL', 'API')}  headers:\n    - key: a\n      value: b\n      zeal: c\n`,
-      'checks/a.yaml, line 8: the check "a" has no field "request.headers.0.zeal"',
-    ],
+  const api = url.replace('URL', 'API');
+  const misspelt = '"request.asertions"; nor has it "silent"; did you mean "assertions"?';
+  const rows: [text: string, line: number, field: string, path?: string, owner?: string][] = [
+    [`${url}colour: red\n`, 5, '"colour"'],
+    [`${url}  asertions: []\nsilent: true\n`, 5, misspelt],
+    [`${api}  headers:\n    - key: a\n      zeal: c\n`, 7, '"request.headers.0.zeal"'],
     // Of another type of checks: it would have no effect.
-    [
-      'checks/a.yaml',
-      `${url}dependencies: []\n`,
-      'checks/a.yaml, line 5: the check "a" has no field "dependencies"',
-    ],
-    [
-      'checks/a.yaml',
-      `${url}alertChannels:\n  - ref: mail\n    loud: true\n`,
-      'checks/a.yaml, line 7: the check "a" has no field "alertChannels.0.loud"',
-    ],
-    [
-      'check-groups/web.yaml',
-      'v: 2\nname: Web\nowner: ada\n',
-      'check-groups/web.yaml, line 3: the check-group "web" has no field "owner"',
-    ],
-    [
-      'variables/HOST.yaml',
-      'key: HOST\nvalue: a\nnote: b\n',
-      'variables/HOST.yaml, line 3: the variable "HOST" has no field "note"',
-    ],
-    [
-      'project.yaml',
-      `${own.text}owner: ada\n`,
-      'project.yaml, line 3: the project "shop" has no field "owner"',
-    ],
+    [`${url}dependencies: []\n`, 5, '"dependencies"'],
+    // Fields as any other, which change nothing else.
+    [`${url}__proto__: { a: b }\n`, 5, '"__proto__"'],
+    [`${url}<<: { tags: [b] }\n`, 5, '"<<"'],
+    [`${url}alertChannels:\n  - ref: mail\n    loud: true\n`, 7, '"alertChannels.0.loud"'],
+    ['v: 2\nname: Web\nowner: a\n', 3, '"owner"', 'check-groups/web.yaml', 'check-group "web"'],
+    ['key: HOST\nvalue: a\nnote: b\n', 3, '"note"', 'variables/HOST.yaml', 'variable "HOST"'],
+    [`${own.text}owner: ada\n`, 3, '"owner"', own.path, 'project "shop"'],
   ];
-  for (const [path, text, message] of rows) {
+  for (const [text, line, field, path = 'checks/a.yaml', owner = 'check "a"'] of rows) {
     const files = path === own.path ? [{ path, text }] : [own, { path, text }];
+    const message = `${path}, line ${line}: the ${owner} has no field ${field}`;
     assert.throws(() => bodyOf(files), { message }, path);
   }
   const marks = `${url}groupId: { ref: web }\nalertChannels: [mail, { ref: pager, activated: false }]\nenvironmentVariables:\n  - { key: A, value: { secret: A }, secret: true }\n`;

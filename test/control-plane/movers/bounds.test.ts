@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import { planImport } from '../../../control-plane/movers/index.ts';
+import { yamlValues } from '../../../control-plane/movers/yaml-files.ts';
 import { readSources } from '../../../control-plane/app/commands/import-files.ts';
 import { insertRow, makeKumaDatabase } from '../../support/kuma-database.ts';
 import { Operator } from '../../support/control-plane-command.ts';
@@ -98,6 +99,17 @@ test('YAML that refers to itself, and YAML that is deeper than any, are named by
     writeFileSync(path, `endpoints: ${'['.repeat(200_000)}`);
   });
   assert.match(deep, /config\.yaml is not (usable|valid) YAML/);
+  const read = (text: string) => yamlValues({ path: 'config.yaml', text });
+  const deepMap = `a: b\nc: ${'{ c: '.repeat(400)}${'}'.repeat(400)}\n`;
+  for (const text of [deepMap, `a: b\nc: ${'['.repeat(400)}${']'.repeat(400)}\n`])
+    assert.throws(() => read(text), /config\.yaml, line 2 is not usable YAML: nested too deeply$/);
+  assert.throws(() => read('a: b\na: c\n'), /config\.yaml, line 2 .*: Map keys must be unique$/);
+  const [named] = read('__proto__: { polluted: true }\n');
+  assert.deepEqual(
+    [Object.keys(named ?? {}), Object.getPrototypeOf(named)],
+    [['__proto__'], Object.prototype],
+  );
+  assert.deepEqual(read('<<: { a: b }\n<<: { c: d }\n'), [{ a: 'b', c: 'd' }]);
   // What merely is used twice is fine.
   using folder = temporaryFolder();
   const path = join(folder.path, 'config.yaml');
