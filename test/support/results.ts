@@ -122,7 +122,7 @@ function http(status: number, [wait, dns, tcp, firstByte, download]: readonly nu
 export async function fiveRuns(bench: Bench): Promise<string> {
   const id = await bench.check('url', { tags: ['shop'], muted: true });
   const runs: [hoursAgo: number, Fields][] = [
-    [2.9, { responseTime: 100, response: http(200, [0, 1, 2, 3, 4]) }],
+    [2.9, { responseTime: 100, response: http(200, [0, 1, 2, 3, 4.0004]) }],
     [2.8, { responseTime: 200, response: http(200, [0, 3, 4, 5, 6.5]) }],
     [1.5, { responseTime: 300, response: http(204, [0, 5, 6, 7, 8]), runLocation: 'us-east-1' }],
     [1.4, { responseTime: 400, response: http(200, [0, 7, 8, 9, 10]) }],
