@@ -4,6 +4,7 @@ import test from 'node:test';
 import type { CheckInAnswer, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { tombstoneOf } from '../../agent/worker/tombstone.ts';
+import { RollUp } from '../../control-plane/analytics/roll-up.ts';
 import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
 import { sweepSlots } from '../../control-plane/results/sweep-slots.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
@@ -11,6 +12,17 @@ import { checkInOf, FakeAgent, resultOf, resultOfJob } from '../support/fake-age
 import { TestClock } from '../support/test-clock.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
+
+/** Adds to the sums what waits: what becomes FINAL afterwards has to be added again. */
+async function sumUp({ controlPlane }: TestControlPlane): Promise<void> {
+  while (await new RollUp(controlPlane.services).run());
+}
+
+async function assertFailedOnce(cp: TestControlPlane, id: string): Promise<void> {
+  const path = `/v1/analytics/url-monitors/${id}?metrics=availability,responseTime_sum,retries`;
+  const sums = { availability: 0, responseTime_sum: 20, retries: 0 };
+  assert.deepEqual((await cp.api('GET', path)).body.series, [{ data: [sums] }]);
+}
 
 async function makeCheck(
   cp: TestControlPlane,
@@ -271,15 +283,18 @@ test('a result whose agent had no room for what the run saw counts with its verd
 });
 
 test('an attempt that another agent called the last one becomes the FINAL', async () => {
-  const { cp, agent } = await setUp();
+  const { clock, cp, agent } = await setUp();
   await using _cp = cp;
   const id = await makeCheck(cp);
   const attempt = resultOf(id, { resultType: 'ATTEMPT', hasFailures: true });
   await agent.submit(attempt);
   assert.equal((await cp.api('GET', `/v1/check-statuses/${id}`)).body, null);
+  await sumUp(cp);
   const [outcome] = await agent.submit({ ...attempt, resultType: 'FINAL' });
   assert.equal(outcome?.outcome, 'accepted');
   assert.equal((await cp.api('GET', `/v1/check-statuses/${id}`)).body.hasFailures, true);
+  clock.advance(1);
+  await assertFailedOnce(cp, id);
 });
 
 test('an attempt that another agent made again, and that passed as the last one, comes after the failed one', async () => {
@@ -365,11 +380,13 @@ test('a run whose retry nobody takes ends with its last attempt', async () => {
       retryElsewhere: { notBefore: start, sequenceStartedAt: start },
     }),
   );
+  await sumUp(cp);
   clock.advance(6 * 60_000);
   await expireJobs(cp.controlPlane.services);
   const { body } = await cp.api('GET', `/v1/check-results/${id}`);
   assert.equal(body[0].resultType, 'FINAL');
   assert.equal(body[0].hasFailures, true);
+  await assertFailedOnce(cp, id);
 });
 
 test('status: old results widen only the extremes, and agent errors say nothing about the target', async () => {
