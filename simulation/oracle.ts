@@ -122,6 +122,7 @@ class Oracle {
     this.#drains();
     await this.#alerts();
     await this.#messages();
+    if (this.#play.hasWrongClock) await this.#statuses();
     await this.#summed();
     await this.#jobs();
   }
@@ -771,6 +772,23 @@ class Oracle {
     }
     const left = await db.selectFrom('outbox').select('id').execute();
     if (left.length > 0) this.wrong.push(`${left.length} messages are still to be sent`);
+  }
+
+  /** Where the clock moves what is stored, what a check is said to be is what its newest result says in the end. */
+  async #statuses(): Promise<void> {
+    const statuses = await this.#db.selectFrom('check_statuses').selectAll().execute();
+    for (const status of statuses) {
+      const [subject, another] = this.#subjectsOf(status.check_id);
+      if (subject === undefined || another !== undefined) continue;
+      if (subject.isDeleted || subject.isParallel) continue;
+      const finals = this.#results.filter(
+        ({ check_id: id, result_type: type }) => id === status.check_id && type === 'FINAL',
+      );
+      // Of two at one time the one that was stored last.
+      const newest = finals.toSorted((one, other) => one.started_at - other.started_at).at(-1);
+      if (newest !== undefined && status.has_failures !== newest.has_failures)
+        this.wrong.push(`${subject.name}: its status is not that of its newest result`);
+    }
   }
 
   /** All results are in the sums. */
