@@ -32,7 +32,9 @@ export const importedUntil = prepareQuery<{ checkId: string }, { at: number }>((
 );
 
 export const retryHistories = (db: Db, accountId: string) =>
-  updateOwnRows(db, 'imported_history', accountId).set({ problem: null }).execute();
+  updateOwnRows(db, 'imported_history', accountId)
+    .set({ problem: null, retry_at: null, part_hours: null })
+    .execute();
 
 /** By the unit of a metric: no run takes an hour. A count may be of days, which are negative once a certificate has expired. */
 const plausible: Record<MetricDefinition['unit'], readonly [least: number, most: number]> = {
@@ -69,10 +71,10 @@ export class ImportedSums {
     history: Omit<RowOf<'imported_history'>, 'results' | 'left_out' | 'oldest_at'>,
     now: number,
   ): Promise<void> {
-    const { from_at, problem } = history;
+    const { account_id: _account, check_id, ...progress } = history;
     const counted = { results: this.#results, left_out: this.leftOut };
     const oldestAt = this.#oldestAt;
-    await lockHours(db, history.check_id);
+    await lockHours(db, check_id);
     const stored = await db
       .insertInto('imported_history')
       .values({ ...history, ...counted, oldest_at: oldestAt })
@@ -80,13 +82,13 @@ export class ImportedSums {
         conflict
           .column('check_id')
           .doUpdateSet(({ eb }) => ({
-            ...{ from_at, problem, host: history.host },
+            ...progress,
             results: eb('imported_history.results', '+', counted.results),
             left_out: eb('imported_history.left_out', '+', counted.left_out),
             // Each part is older than those before.
             ...(oldestAt === null ? {} : { oldest_at: oldestAt }),
           }))
-          .where('imported_history.from_at', problem === null ? '>' : '>=', from_at),
+          .where('imported_history.from_at', counted.results + counted.left_out > 0 ? '>' : '>=', history.from_at),
       )
       .returning('check_id')
       .executeTakeFirst();

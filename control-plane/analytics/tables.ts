@@ -44,8 +44,12 @@ declare module '../db/tables.ts' {
       left_out: Generated<number>;
       /** Start of the oldest result; null without any. */
       oldest_at: number | null;
-      /** Why nothing more is read. */
+      /** Why nothing more was read at the last try. */
       problem: string | null;
+      /** When it is tried again after a problem. */
+      retry_at: number | null;
+      /** How many hours are read at once, where those of its frequency were too many; else null. */
+      part_hours: number | null;
     };
     /** Days of checks whose hours are to be summed up into one row per cell. */
     roll_up_days: {

@@ -16,13 +16,14 @@ import type { Send } from '../notifications/index.ts';
 import { errorOfDetails, findVerdict, isOfCheck } from '../results/index.ts';
 import { type Compared, compareVerdicts, reachOf, usualGapMs } from './decide/compare.ts';
 import { isAbsent } from './read-account.ts';
-import { entriesWithin, readHistory } from './read-history.ts';
+import { entriesWithin, hoursOfPart, readHistory } from './read-history.ts';
 import { SourceApi, SourceApiError } from './source-api.ts';
 import {
   type Evidence,
   findShadow,
   gone,
   historiesOf,
+  type PastOfCheck,
   type Pair,
   pairsOf,
   type ShadowRow,
@@ -42,6 +43,8 @@ const runsPerWindow = 720;
 const afterProblemMs = 10 * minuteMs;
 const afterRefusalMs = 60 * minuteMs;
 const afterGoneMs = 24 * afterRefusalMs;
+/** Answers that another try an hour later does not change. */
+const lasting: readonly unknown[] = [402, 403, 404, 410];
 const longestPauseMs = 5_000;
 /** Slow answers move their clock by less. */
 const clockChangeMs = 15_000;
@@ -57,7 +60,7 @@ class Later extends SourceApiError {
   }
 }
 
-/** The turn has made its requests, or taken its time. */
+/** The turn has made its requests, or taken its time; without a message somebody has ended or changed it. */
 class TurnOver extends Error {}
 
 async function oursWithin(
@@ -138,11 +141,33 @@ async function compareOne(
   }
 }
 
-/** Whether nobody has ended or changed it since the turn began. */
-const isAsBefore = async (unit: Db, row: ShadowRow): Promise<boolean> => {
+/** Throws where somebody has ended or changed it since the turn began. */
+async function assertAsBefore(unit: Db, row: ShadowRow): Promise<void> {
   const { next_at } = (await findShadow(unit, row.account_id)) ?? {};
-  return next_at === row.next_at;
-};
+  if (next_at !== row.next_at) throw new TurnOver();
+}
+
+/** Writes about a check, unless it was deleted while it was read. */
+const writeOf = (
+  { commits }: Pick<Services, 'commits'>,
+  row: ShadowRow,
+  checkId: string,
+  work: (unit: Db) => Promise<void>,
+): Promise<void> =>
+  commits.run(async (unit) => {
+    await assertAsBefore(unit, row);
+    const checks = unit.selectFrom('checks').select('id').where('id', '=', checkId);
+    if ((await checks.executeTakeFirst()) !== undefined) await work(unit);
+  });
+
+/** Why a check could not be read. Without its id, so that checks with the same reason are listed as one. */
+function reasonOf({ logger }: Pick<Services, 'logger'>, pair: Pair, error: unknown): string {
+  if (error instanceof SourceApiError || error instanceof TurnOver) {
+    return error.message.replace(`/v2/check-results/${pair.otherId}`, 'its results').slice(0, 500);
+  }
+  logger.warn({ err: error, checkId: pair.checkId }, 'results of the other side were not used');
+  return 'what was read could not be used, see the log';
+}
 
 async function write(
   services: Pick<Services, 'commits' | 'clock'>,
@@ -153,8 +178,7 @@ async function write(
   const { account_id: accountId } = row;
   const now = services.clock.now();
   const none = { problem: null, retry_at: null };
-  await services.commits.run(async (unit) => {
-    if (!(await isAsBefore(unit, row))) throw new TurnOver();
+  await writeOf(services, row, check_id, async (unit) => {
     await unit
       .insertInto('shadow_checks')
       .values({ account_id: accountId, check_id, read_until: until, compared, undecided, ...none })
@@ -207,20 +231,17 @@ async function write(
 async function writeProblem(
   services: Pick<Services, 'commits' | 'clock' | 'logger'>,
   row: ShadowRow,
-  { checkId: check_id }: Pair,
+  pair: Pair,
   error: unknown,
 ): Promise<void> {
-  const isKnown = error instanceof SourceApiError || error instanceof TurnOver;
-  if (!isKnown) services.logger.warn({ err: error, checkId: check_id }, 'verdicts not compared');
   const isGone = error instanceof SourceApiError && error.status === 404;
-  const message = isKnown ? error.message : 'what was read could not be compared, see the log';
+  const { checkId: check_id } = pair;
   const given = {
-    problem: isGone ? gone : message.slice(0, 500),
+    problem: isGone ? gone : reasonOf(services, pair, error),
     retry_at: services.clock.now() + (isGone ? afterGoneMs : afterRefusalMs),
   };
   const nothing = { read_until: row.created_at, compared: 0, undecided: 0 };
-  await services.commits.run(async (unit) => {
-    if (!(await isAsBefore(unit, row))) throw new TurnOver();
+  await writeOf(services, row, check_id, async (unit) => {
     await unit
       .insertInto('shadow_checks')
       .values({ account_id: row.account_id, check_id, ...nothing, ...given })
@@ -256,27 +277,60 @@ async function compareDue(
   }
 }
 
-const nextPast = async (db: Db, row: ShadowRow) =>
-  (await historiesOf(db, row)).find(({ isRead, history }) => !isRead && history.problem === null);
+const nextPast = async ({ db, clock }: Pick<Services, 'db' | 'clock'>, row: ShadowRow) =>
+  (await historiesOf(db, row)).find(
+    ({ isRead, history }) => !isRead && (history.retry_at ?? 0) <= clock.now(),
+  );
+
+/** Notes why hours of a check could not be read. Of those that did not fit into a turn, half are read next. */
+async function writePastProblem(
+  services: Pick<Services, 'commits' | 'clock' | 'logger'>,
+  row: ShadowRow,
+  past: PastOfCheck,
+  { error, hasBegun }: { error: unknown; hasBegun: boolean },
+): Promise<void> {
+  const isCut = error instanceof TurnOver;
+  const hours = hoursOfPart(past);
+  const isTooMuch = isCut || (error instanceof Later && hasBegun);
+  const isLasting = isCut || (error instanceof SourceApiError && lasting.includes(error.status));
+  const afterMs = error instanceof Later ? error.ms : isLasting ? afterGoneMs : afterRefusalMs;
+  const now = services.clock.now();
+  const again = { problem: null, retry_at: null };
+  const refused = { problem: reasonOf(services, past, error), retry_at: now + afterMs };
+  const history = {
+    ...{ ...past.history, ...(isCut && hours > 1 ? again : refused) },
+    part_hours: isTooMuch ? Math.max(1, Math.floor(hours / 2)) : past.history.part_hours,
+  };
+  await writeOf(services, row, past.checkId, (unit) =>
+    new ImportedSums().store(unit, history, now),
+  );
+}
 
 /** Reads what was measured before the move, as far as what is left of a turn goes. */
 async function readPast(
   services: Services,
   api: SourceApi,
   row: ShadowRow,
-  { isOver, stopping }: { isOver: () => boolean; stopping: AbortSignal },
+  { isOver, stopping, made }: { isOver: () => boolean; stopping: AbortSignal; made: () => number },
 ): Promise<void> {
   while (!isOver()) {
-    const next = await nextPast(services.db, row);
+    const next = await nextPast(services, row);
     if (next === undefined) return;
+    const before = made();
     try {
-      await readHistory(services, api, next);
+      const offsetMs = api.clockOffsetMs;
+      let store = await readHistory(services, api, next);
+      if (Math.abs(api.clockOffsetMs - offsetMs) > clockChangeMs) {
+        // Their clock was not known, so that other hours were asked for.
+        store = await readHistory(services, api, next);
+      }
+      await writeOf(services, row, next.checkId, store);
     } catch (error) {
-      if (error instanceof TurnOver) return;
-      if (isOfSide(error) || stopping.aborted || !(error instanceof SourceApiError)) throw error;
-      const history = { ...next.history, problem: error.message.slice(0, 500) };
-      const now = services.clock.now();
-      await services.commits.run((unit) => new ImportedSums().store(unit, history, now));
+      if (stopping.aborted || (error instanceof SourceApiError && error.status === 401))
+        throw error;
+      if (error instanceof TurnOver && error.message === '') return;
+      await writePastProblem(services, row, next, { error, hasBegun: made() > before + 1 });
+      if (isOfSide(error)) throw error;
     }
   }
 }
@@ -295,7 +349,7 @@ async function turn(
   const isLate = () => begunAt !== null && clock.monotonic() - begunAt > mostTurnMs;
   const due = (await pairsOf(db, row)).filter((pair) => isDue(pair, row, now()));
   const [first] = due;
-  const isIdle = first === undefined && (await nextPast(db, row)) === undefined;
+  const isIdle = first === undefined && (await nextPast(services, row)) === undefined;
   if (isIdle) return { next_at: now() + minuteMs, problem: row.problem };
   try {
     const key = secrets.decrypt(row.key_encrypted, row.account_id);
@@ -308,7 +362,9 @@ async function turn(
           await sleep(clock, ms, stopping);
           stopping.throwIfAborted();
         },
-        send(request, signal) {
+        async send(request, signal) {
+          // A key that somebody has had forgotten is not used again.
+          await assertAsBefore(db, row);
           requests += 1;
           if (requests > mostRequestsPerTurn || isLate()) {
             throw new TurnOver('its results could not be read within a turn');
@@ -324,13 +380,17 @@ async function turn(
     begunAt = clock.monotonic();
     const isOver = () => requests >= requestsPerTurn || isLate();
     await compareDue(services, api, row, due, { isOver, stopping });
-    await readPast(services, api, row, { isOver, stopping });
+    await readPast(services, api, row, { isOver, stopping, made: () => requests });
     return { next_at: now() + minuteMs, problem: null };
   } catch (error) {
     if (stopping.aborted) return row;
+    if (error instanceof TurnOver) return row;
     const { message } = error as Error;
     if (error instanceof Later) {
-      const isBehind = first && (first.readUntil ?? row.created_at) < now() - behindMs;
+      const isBehind =
+        first === undefined
+          ? begunAt === null
+          : (first.readUntil ?? row.created_at) < now() - behindMs;
       return { next_at: now() + error.ms, problem: isBehind ? message : row.problem };
     }
     const isKnown = error instanceof SourceApiError;

@@ -6,6 +6,7 @@ import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { hourMs, ImportedSums } from '../analytics/index.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import type { Services } from '../core/services.ts';
+import type { Db } from '../db/tables.ts';
 import { type SourceApi, SourceApiError } from './source-api.ts';
 import type { PastOfCheck } from './store.ts';
 
@@ -43,16 +44,19 @@ export async function* entriesWithin(api: SourceApi, otherId: string, { from, to
   }
 }
 
-/** Reads the next hours of one check. */
+/** How many hours of a check are read at once. */
+export const hoursOfPart = ({ gapMs, history }: Pick<PastOfCheck, 'gapMs' | 'history'>): number =>
+  history.part_hours ?? Math.max(1, Math.min(24, Math.floor((runsAtOnce * gapMs) / hourMs)));
+
+/** Reads the next hours of one check. Gives what stores them. */
 export async function readHistory(
-  { commits, clock }: Pick<Services, 'commits' | 'clock'>,
+  { clock }: Pick<Services, 'clock'>,
   api: SourceApi,
   past: Pick<PastOfCheck, 'type' | 'otherId' | 'gapMs' | 'history' | 'wantedFrom'>,
-): Promise<void> {
-  const { type, otherId, gapMs, history, wantedFrom } = past;
+): Promise<(unit: Db) => Promise<void>> {
+  const { type, otherId, history, wantedFrom } = past;
   const { account_id: accountId, check_id: checkId, from_at: to } = history;
-  const hours = Math.max(1, Math.min(24, Math.floor((runsAtOnce * gapMs) / hourMs)));
-  const from = Math.max(wantedFrom, to - hours * hourMs);
+  const from = Math.max(wantedFrom, to - hoursOfPart(past) * hourMs);
   const sums = new ImportedSums();
   for await (const seen of entriesWithin(api, otherId, { from, to })) {
     const { entry, at, isFailing, location, responseTimeMs } = seen;
@@ -68,5 +72,6 @@ export async function readHistory(
       payload: entry[findCheckType(type)?.resultField ?? ''],
     });
   }
-  await commits.run((unit) => sums.store(unit, { ...history, from_at: from }, clock.now()));
+  const read = { ...history, from_at: from, problem: null, retry_at: null };
+  return (unit) => sums.store(unit, read, clock.now());
 }

@@ -16,7 +16,8 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     'alter table shadow_differences add column is_reported FLAG not null default 0',
     `create table imported_history (check_id text primary key references checks (id) CASCADE,
       account_id text not null, host text not null, from_at INT not null, until_at INT not null,
-      results INT not null, left_out INT not null default 0, oldest_at INT, problem text) BY_KEY`,
+      results INT not null, left_out INT not null default 0, oldest_at INT, problem text,
+      retry_at INT, part_hours INT) BY_KEY`,
     'create index imported_history_of_account on imported_history (account_id)',
   ]) {
     await sql.raw(ddl(statement, engine)).execute(db);

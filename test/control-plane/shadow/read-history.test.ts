@@ -56,7 +56,7 @@ const answering = (entries: readonly Fields[]): SourceApi =>
 
 const unread = (account_id: string, check_id: string) => ({
   ...{ account_id, check_id, host: 'api.other.example', from_at: now, until_at: now },
-  ...{ results: 0, left_out: 0, oldest_at: null, problem: null },
+  ...{ results: 0, left_out: 0, oldest_at: null, problem: null, retry_at: null, part_hours: null },
 });
 
 /** Reads the day before the check was made, at most 24 hours at once. */
@@ -72,9 +72,10 @@ async function read(
     .where('check_id', '=', checkId)
     .executeTakeFirst();
   const history = known ?? unread(cp.accountId, checkId);
-  await readHistory({ ...cp.controlPlane.services, clock }, answering(entries), {
+  const store = await readHistory({ clock }, answering(entries), {
     ...{ type, otherId: randomUUID(), gapMs: 60 * minute, history, wantedFrom: from },
   });
+  await cp.controlPlane.services.commits.run(store);
 }
 
 async function rollUp({ cp }: Bench, at: number): Promise<void> {
@@ -182,10 +183,11 @@ test('a result of ours from just before the hour is kept, and no part is added t
     // As another replica that read the same.
     const { db } = bench.cp.controlPlane.services;
     const theirs = halfHours(now - 3 * hour, now);
-    await readHistory(bench.cp.controlPlane.services, answering(theirs), {
+    const store = await readHistory(bench.cp.controlPlane.services, answering(theirs), {
       ...{ type: 'URL', otherId: randomUUID(), gapMs: 60 * minute, wantedFrom: now - day },
       history: unread(bench.cp.accountId, checkId),
     });
+    await bench.cp.controlPlane.services.commits.run(store);
     assert.equal(await finals(), 7);
     const { results } = await db
       .selectFrom('imported_history')

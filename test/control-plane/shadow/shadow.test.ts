@@ -50,6 +50,8 @@ interface World {
   /** What goes before the answer to a path. */
   always: (path: string) => ReceiverAnswer | undefined;
   responseTime: (id: string) => number;
+  /** Minutes between results there. */
+  gap: (id: string) => number;
   /** Minutes of results there before the start. */
   past: number;
   requests: number;
@@ -65,7 +67,7 @@ async function twoSides(stack: AsyncDisposableStack): Promise<World> {
   const answers: ReceiverAnswer[] = [];
   const authorizations = new Set<string | undefined>();
   const world = {
-    ...{ clock, down, answers, authorizations, responseTime: () => 123.4 },
+    ...{ clock, down, answers, authorizations, responseTime: () => 123.4, gap: () => 10 },
     ...{ past: 0, requests: 0 },
     always: () => undefined,
   } as Omit<World, 'cp' | 'url' | 'send'>;
@@ -85,9 +87,11 @@ async function twoSides(stack: AsyncDisposableStack): Promise<World> {
       if (spans === undefined) return answer({ statusCode: 404, message: 'Not Found' }, 404);
       const [from, to] = [Number(query.get('from')) * 1000, Number(query.get('to')) * 1000];
       const all: object[] = [];
-      for (let at = 3 - world.past; start + at * minute < clock.now(); at += 10) {
-        const startedAt = start + at * minute + offsetMs;
-        if (startedAt < from || startedAt >= to) continue;
+      const [gapMs, first] = [world.gap(id) * minute, start + (3 - world.past) * minute + offsetMs];
+      const before = Math.max(0, Math.ceil((from - first) / gapMs));
+      const until = Math.min(to, clock.now() + offsetMs);
+      for (let startedAt = first + before * gapMs; startedAt < until; startedAt += gapMs) {
+        const at = (startedAt - offsetMs - start) / minute;
         const hasFailures = isWithin(spans.there, at);
         all.push({
           ...{ id: `${id}/${at}`, hasFailures, runLocation: 'eu-west-1' },
@@ -97,9 +101,9 @@ async function twoSides(stack: AsyncDisposableStack): Promise<World> {
         });
       }
       all.reverse();
-      const first = Number(query.get('nextId') ?? 0);
-      const entries = all.slice(first, first + 5);
-      const nextId = first + 5 < all.length ? String(first + 5) : null;
+      const skipped = Number(query.get('nextId') ?? 0);
+      const entries = all.slice(skipped, skipped + 5);
+      const nextId = skipped + 5 < all.length ? String(skipped + 5) : null;
       return answer({ length: entries.length, entries, nextId });
     }),
   );
@@ -411,6 +415,145 @@ test('show --check fails where nothing is compared, and says so', async () => {
   const empty = await operator.run(...show);
   assert.deepEqual([empty.code, empty.error.includes('no check is compared')], [1, true]);
   assert.match(empty.out, /name it with --name/);
+});
+
+const read = /^\/v2\/check-results\//;
+
+/** Checks without a difference, whose past is read. */
+async function withPast(stack: AsyncDisposableStack, count: number, historyDays = 1) {
+  const world = await twoSides(stack);
+  world.past = (historyDays + 1) * 24 * 60;
+  const ids = Array.from({ length: count }, () => randomUUID());
+  for (const id of ids) world.down.set(id, { there: [], here: [] });
+  const made = await imported(world, ids);
+  const started = await world.cp.api('PUT', '/v1/shadow', body(world.url, { historyDays }));
+  assert.equal(started.status, 200);
+  return { world, ids, made };
+}
+
+const historyIs = (shown: RegExp) => (state: ShadowState) => shown.test(state.history ?? '');
+
+test('an outage of the other side delays the history, and does not end it', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { world } = await withPast(stack, 2);
+  world.always = (path) => (read.test(path) ? failing : undefined);
+  await turn(world);
+  const { history } = await stateOf(world.cp);
+  assert.match(
+    history ?? '',
+    /^1 days of 0 of 2 checks, 0 results; 2 checks cannot be read: could not read its results at \S+: status 503$/,
+  );
+  world.always = () => undefined;
+  const { clock } = world;
+  const since = clock.now();
+  await turnsUntil(world, historyIs(/^1 days of 2 of 2 checks, 288 results$/));
+  assert.ok(clock.now() - since < 90 * minute);
+});
+
+test('a history that is refused is asked for again a day later, and at once by whoever starts anew', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { world } = await withPast(stack, 1);
+  world.always = (path) =>
+    read.test(path) ? { status: 402, body: '{"message":"not in the plan"}' } : undefined;
+  let asked = 0;
+  const send: Send = (request, signal) => {
+    const { pathname, searchParams } = request.url;
+    const isPast = Number(searchParams.get('to')) * 1000 <= start + offsetMs + 2_000;
+    if (read.test(pathname) && isPast) asked += 1;
+    return world.send(request, signal);
+  };
+  for (let hour = 0; hour < 30; hour += 1) {
+    await turn({ ...world, send });
+    assert.equal(asked, hour < 24 ? 1 : 2, `after ${hour} hours`);
+    world.clock.advance(60 * minute);
+  }
+  world.always = () => undefined;
+  await world.cp.api('PUT', '/v1/shadow', body(world.url, { historyDays: 1 }));
+  await turn(world);
+  assert.match((await stateOf(world.cp)).history ?? '', /^1 days of 1 of 1 check, 144 results$/);
+});
+
+test('a history that does not fit into a turn is read in smaller parts, and keeps no other from being read', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { world, ids } = await withPast(stack, 3);
+  const [never = '', dense] = ids;
+  // Pages have five results: a day of it needs 288 requests, and its clock is not known before the first of them.
+  world.gap = (id) => (id === dense ? 1 : 10);
+  let asked = 0;
+  const send: Send = async (request, signal) => {
+    if (!request.url.pathname.endsWith(never)) return world.send(request, signal);
+    asked += 1;
+    // One more page, whatever was asked for.
+    const page = { entries: [{ id: `${asked}` }], nextId: `${asked}` };
+    return { status: 200, statusText: '', headers: {}, body: JSON.stringify(page), isCut: false };
+  };
+  const state = await turnsUntil({ ...world, send }, historyIs(/^1 days of 2 of 3 checks/));
+  assert.equal(
+    state.history,
+    `1 days of 2 of 3 checks, ${1_440 + 144} results; 1 check cannot be read: its results could not be read within a turn`,
+  );
+  // 24 hours, 12, 6, 3 and 1; the limit of a turn is 200.
+  assert.ok(asked <= 1_000, String(asked));
+  assert.equal(state.problem, null);
+});
+
+test('a limit of the other side is shown where only the history waits, and ends with it', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { world } = await withPast(stack, 1);
+  const limited: ReceiverAnswer = {
+    ...{ status: 429, headers: { 'retry-after': '600' }, body: '{}' },
+  };
+  world.always = (path) => (read.test(path) ? limited : undefined);
+  await turn(world);
+  const waits = /1 check cannot be read: could not read its results at \S+: it asks to wait 600 s$/;
+  assert.match((await stateOf(world.cp)).history ?? '', waits);
+  world.always = () => limited;
+  world.clock.advance(10 * minute);
+  await turn(world);
+  assert.match((await stateOf(world.cp)).problem ?? '', /it asks to wait 600 s/);
+  world.always = () => undefined;
+  const state = await turnsUntil(world, historyIs(/^1 days of 1 of 1 check, 144 results$/));
+  assert.equal(state.problem, null);
+});
+
+test('who stops it ends the history that is being read, and the key is not used again', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { world } = await withPast(stack, 2);
+  const { cp } = world;
+  const paths: string[] = [];
+  const send: Send = async (request, signal) => {
+    const answer = await world.send(request, signal);
+    paths.push(request.url.pathname);
+    if (read.test(request.url.pathname)) await cp.api('DELETE', '/v1/shadow');
+    return answer;
+  };
+  await turn({ ...world, send });
+  assert.equal(paths.filter((path) => read.test(path)).length, 1, paths.join());
+  const { db } = cp.controlPlane.services;
+  for (const table of ['roll_ups', 'imported_history', 'shadows'] as const) {
+    assert.deepEqual(await db.selectFrom(table).selectAll().execute(), [], table);
+  }
+});
+
+test('a check that is deleted while its history is read keeps no other from being read', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { world, made } = await withPast(stack, 2);
+  const { cp } = world;
+  let deleted = '';
+  const send: Send = async (request, signal) => {
+    const answer = await world.send(request, signal);
+    const { pathname } = request.url;
+    if (deleted === '' && read.test(pathname)) {
+      deleted = made.get(pathname.split('/').at(-1) ?? '') ?? '';
+      assert.equal((await cp.api('DELETE', `/v1/checks/${deleted}`)).status, 204);
+    }
+    return answer;
+  };
+  await turn({ ...world, send });
+  assert.equal((await stateOf(cp)).problem, null);
+  const since = world.clock.now();
+  await turnsUntil(world, historyIs(/^1 days of 1 of 1 check, 144 results$/));
+  assert.ok(world.clock.now() - since < 5 * minute);
 });
 
 test('an address inside of the network is refused, and so is a key that is none', async () => {
