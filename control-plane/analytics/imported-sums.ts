@@ -88,7 +88,11 @@ export class ImportedSums {
             // Each part is older than those before.
             ...(oldestAt === null ? {} : { oldest_at: oldestAt }),
           }))
-          .where('imported_history.from_at', counted.results + counted.left_out > 0 ? '>' : '>=', history.from_at),
+          .where(
+            'imported_history.from_at',
+            counted.results + counted.left_out > 0 ? '>' : '>=',
+            history.from_at,
+          ),
       )
       .returning('check_id')
       .executeTakeFirst();

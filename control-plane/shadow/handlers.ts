@@ -4,8 +4,15 @@ import { retryHistories } from '../analytics/index.ts';
 import type { Services } from '../core/services.ts';
 import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import { readPage } from '../db/page.ts';
+import { invalidField } from '../errors/api-error.ts';
 import type { Handlers } from '../http/handlers.ts';
-import { differencesOf, presentDifference, presentShadow, refuseChannels } from './store.ts';
+import {
+  differencesOf,
+  findShadow,
+  presentDifference,
+  presentShadow,
+  refuseChannels,
+} from './store.ts';
 
 export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes> {
   const { db, clock, commits, secrets } = services;
@@ -16,15 +23,22 @@ export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes
       commits.run(async (unit) => {
         const { alertChannelIds: channels, historyDays } = body;
         await refuseChannels(unit, accountId, channels ?? []);
+        const base_url = body.baseUrl.replace(/\/+$/, '');
+        const running = await findShadow(unit, accountId);
+        if (running !== undefined && running.base_url !== base_url) {
+          const problem = `is not ${running.base_url}, which is compared at present: end that first, with DELETE or \`control-plane shadow stop\``;
+          throw invalidField('baseUrl', problem);
+        }
         const now = clock.now();
         const given = {
-          base_url: body.baseUrl.replace(/\/+$/, ''),
+          base_url,
           other_account_id: body.otherAccountId,
           key_encrypted: secrets.encrypt(body.apiKey, accountId),
           project_logical_id: body.project,
           ...{ next_at: now, problem: null },
           ...(channels === undefined ? {} : { channel_ids_json: JSON.stringify(channels) }),
-          ...(historyDays === undefined ? {} : { history_days: historyDays }),
+          // Of this project: another one has not asked for it.
+          history_days: historyDays ?? null,
         };
         await unit
           .insertInto('shadows')

@@ -89,11 +89,11 @@ export async function historiesOf(db: Db, row: ShadowRow) {
   const all = (await pairsOf(db, row)).flatMap((pair) => {
     if (isPinged(pair.type)) return [];
     const until_at = hourOf(pair.createdAt);
-    const host = new URL(row.base_url).host;
+    const host = URL.parse(row.base_url)?.host ?? row.base_url;
     const none = { account_id, check_id: pair.checkId, host, from_at: until_at, until_at };
     const history = known.get(pair.checkId) ?? {
-        ...{ ...none, results: 0, left_out: 0, oldest_at: null },
-        ...{ problem: null, retry_at: null, part_hours: null },
+      ...{ ...none, results: 0, left_out: 0, oldest_at: null },
+      ...{ problem: null, retry_at: null, part_hours: null },
     };
     const wantedFrom = until_at - days * 24 * hourMs;
     return [{ ...pair, history, wantedFrom, isRead: history.from_at <= wantedFrom }];

@@ -73,7 +73,7 @@ export const shadowRoutes = defineRoutes('Shadow mode', {
   startShadow: put('/v1/shadow', 'Compare the verdicts of another installation from now on', {
     role: 'ADMIN',
     description:
-      'For the checks that an import of its account made. The key is kept encrypted, and only reads. `alertChannelIds` get a message each day; without one, administrators get it by mail. `historyDays` of results from before the checks were made here are summed up. Another call changes what it says, and goes on; `DELETE` ends it.',
+      'For the checks that an import of its account made. The key is kept encrypted, and only reads. `alertChannelIds` get a message each day; without one, administrators get it by mail. `historyDays` of results from before the checks were made here are summed up; a call without it reads no more of them. Another call changes what it says, and goes on, at the same address; `DELETE` ends it, and comes before another address.',
     body: z.object({
       baseUrl: z
         .string()
@@ -82,6 +82,7 @@ export const shadowRoutes = defineRoutes('Shadow mode', {
           /^https?:\/\/[^\s@?#]+$/,
           'must start with http:// or https://, and be host and path',
         )
+        .refine((text) => URL.canParse(text), 'has a host or a port that cannot be')
         .meta({ example: 'https://api.other.example' }),
       apiKey: sensitive('secret', z.string().regex(/^[\x21-\x7e]{1,1024}$/, 'must be a key')).meta({
         example: 'cu_0123456789',

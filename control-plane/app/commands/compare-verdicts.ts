@@ -47,6 +47,9 @@ export async function putShadow(options: StartOptions): Promise<ShadowState> {
   return shadow.parse(answer);
 }
 
+export const readShadow = async (api: AccountApi): Promise<ShadowState> =>
+  shadow.parse(await api.call('read shadow mode', 'GET', '/v1/shadow'));
+
 export async function startShadow(options: StartOptions): Promise<void> {
   const state = await putShadow(options);
   if (options.json === true) printJson(state);
@@ -105,7 +108,7 @@ export async function showShadow(
   options: Where & { days: number; check?: boolean },
 ): Promise<void> {
   const api = new AccountApi(options.url);
-  const state = shadow.parse(await api.call('read shadow mode', 'GET', '/v1/shadow'));
+  const state = await readShadow(api);
   const from = Math.floor(Date.now() / 1000) - options.days * 86_400;
   const differences: ShadowDifference[] = [];
   for (let page = 1; ; page += 1) {

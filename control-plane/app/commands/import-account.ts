@@ -15,7 +15,7 @@ import {
 import { addressRule, openOutgoing } from '../../notifications/index.ts';
 import { readAccount, SourceApi, SourceApiError } from '../../shadow/index.ts';
 import { AccountApi, hasKey, ownUrl, RefusedError } from './account-api.ts';
-import { keyIn, putShadow, stateLines } from './compare-verdicts.ts';
+import { keyIn, putShadow, readShadow, stateLines } from './compare-verdicts.ts';
 import { variablesIn } from './apply-folder.ts';
 import { showOrApply, type PlanOutput, usableName } from './import-project.ts';
 import { note } from './output.ts';
@@ -258,6 +258,21 @@ function refuseDeletions(
   throw usageError(`could not ${what}: ${text}. Nothing was changed`);
 }
 
+/** Says which comparison ends for the history to be read. One with another address is not replaced. */
+async function planShadow(plan: Plan, what: string, options: AccountOptions): Promise<void> {
+  if (options.history === undefined || !hasKey() || options.check === true) return;
+  const { isOn, baseUrl, otherAccountId, project } = await readShadow(new AccountApi(options.url));
+  if (!isOn) return;
+  if (baseUrl !== options.baseUrl.replace(/\/+$/, '')) {
+    const text = `verdicts are compared with ${String(baseUrl)}: end that first with \`control-plane shadow stop\`, or leave out --history`;
+    if (options.yes !== true) return note(text);
+    throw usageError(`could not ${what}: ${text}. Nothing was changed`);
+  }
+  if (project === plan.project && otherAccountId === (options.accountId ?? null)) return;
+  const account = otherAccountId === null ? '' : ` of the account ${otherAccountId}`;
+  plan.say('CHANGED', `The comparison of the project ${String(project)}${account} ends.`);
+}
+
 export async function importAccount(options: AccountOptions): Promise<void> {
   const what = `import the account at ${options.baseUrl}`;
   const project = options.name === undefined ? null : usableName(options.name);
@@ -268,12 +283,18 @@ export async function importAccount(options: AccountOptions): Promise<void> {
     planAccount(source, { project, values, url, historyDays: options.history ?? null }),
   );
   const name = `${what} as project ${plan.project}`;
+  await planShadow(plan, name, options);
   refuseDeletions(plan, await leaveOutRefused(plan, name, options), name, options);
   const applied = await showOrApply(plan, name, options);
   if (applied === null) return;
   const { api, change } = applied;
-  await applyBeside(api, new Made(api, change.diff), beside);
-  if (options.history === undefined) return;
-  const state = await putShadow({ ...options, name: plan.project });
-  for (const line of stateLines(state)) note(line);
+  try {
+    await applyBeside(api, new Made(api, change.diff), beside);
+  } finally {
+    // What is refused beside the project keeps no history from being read.
+    if (options.history !== undefined) {
+      const state = await putShadow({ ...options, name: plan.project });
+      for (const line of stateLines(state)) note(line);
+    }
+  }
 }

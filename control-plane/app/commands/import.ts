@@ -1,12 +1,7 @@
 import { lazy } from '@monitor/shared/named-commands.ts';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { formatNames } from '../../movers/decide/formats.ts';
-
-function days(text: string): number {
-  const found = Number(/^(\d{1,3})d$/.exec(text)?.[1]);
-  if (found >= 1 && found <= 750) return found;
-  throw new InvalidArgumentError('must be days, such as 30d, at most 750d');
-}
+import { historyOption } from './history-option.ts';
 
 const collect = (value: string, before: string[]) => [...before, value];
 
@@ -41,7 +36,7 @@ function registerAccountImport(group: Command): void {
     .option('--account-id <id>', 'of that account; default: the account of the key')
     .option('--base-url <url>', 'of its API', 'https://api.checklyhq.com')
     .option('--env-file <file>', 'values of secret variables, as lines NAME=value')
-    .option('--history <days>', 'days of earlier results, such as 30d', days)
+    .addOption(historyOption())
     .option('--delete', 'delete what an earlier import made and this account does not have')
     .option('--name <project>', 'of the project; default: import-checkly')
     .option('--url <url>', 'of the control plane; default: as the settings say')

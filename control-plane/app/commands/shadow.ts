@@ -1,5 +1,6 @@
 import { lazy } from '@monitor/shared/named-commands.ts';
 import { InvalidArgumentError, type Command } from 'commander';
+import { historyOption } from './history-option.ts';
 
 function wholeDays(text: string): number {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
@@ -40,6 +41,7 @@ export function registerShadow(program: Command): void {
     .option('--account-id <id>', 'of that account; default: the account of the key')
     .option('--base-url <url>', 'of its API', 'https://api.checklyhq.com')
     .option('--name <project>', 'that the import made', 'import-checkly')
+    .addOption(historyOption())
     .option('--channel <id>', 'alert channel for the daily message, may be repeated', channels)
     .option('--url <url>', 'of the control plane; default: as the settings say')
     .option('--json', 'print JSON')

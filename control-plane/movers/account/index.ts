@@ -342,17 +342,28 @@ class Conversion {
     const measured = this.#source.lists.check.filter(
       ({ id, checkType }) => this.#made.has(idIn('check', id)) && !isPinged(String(checkType)),
     );
-    const ofDay = measured.reduce((sum, { frequency, frequencyOffset, runParallel, ...check }) => {
-      const places = [check['locations'], check['privateLocations']].flat().length;
+    const groups = new Map(this.#source.lists['check-group'].map((group) => [group['id'], group]));
+    const placesOf = (of: Fields = {}) =>
+      [of['locations'], of['privateLocations']].flat().filter((place) => place != null).length;
+    const running = measured.filter(({ activated }) => activated !== false);
+    let [ofDay, parts] = [0, 0];
+    for (const { frequency, frequencyOffset, runParallel, ...check } of running) {
+      const places = placesOf(check) || placesOf(groups.get(check['groupId'])) || 1;
       const gap = Number(frequency) * 60 || Number(frequencyOffset) || 60;
-      return sum + (86_400 / gap) * (runParallel === true ? Math.max(1, places) : 1);
-    }, 0);
+      ofDay += (86_400 / gap) * (runParallel === true ? places : 1);
+      // Of a day; one has at most 720 runs.
+      parts += Math.max(1, 120 / gap);
+    }
     const results = Math.round(ofDay * days);
     // Shadow mode asks so often in an hour.
-    const hours = Math.ceil((results / 100 + measured.length * days) / 3_000);
+    const hours = Math.ceil((results / 100 + parts * days) / 3_000);
     this.plan.say(
       'APPROXIMATE',
       `History: about ${results} results of ${measured.length} checks in ${days} days are summed up by the hour, the newest first, as far as the other side keeps them. The control plane reads them in about ${hours} h, and goes on with shadow mode.`,
+    );
+    this.plan.say(
+      'CHANGED',
+      'Shadow mode is turned on: from then on verdicts are compared with the other side, and each day a message says what differed, by mail to the administrators unless `control-plane shadow start --channel` names channels. `control-plane shadow stop` ends it.',
     );
     this.plan.say(
       'NOT_CARRIED',

@@ -290,8 +290,9 @@ test('an incident that is refused is named, and keeps no other from being moved'
     const type = answer.headers.get('content-type') ?? 'application/json';
     return { status, headers: { 'content-type': type }, body: await answer.text() };
   });
-  const moved = await to.run('--yes', '--url', between.url);
+  const moved = await to.run('--yes', '--url', between.url, '--history', '3d');
   assert.equal(moved.code, 1);
+  assert.match(moved.error, /history before the move: 3 days/);
   assert.match(moved.error, /could not import the incident «Refused»: no room for it/);
   assert.match(moved.error, /2 incidents and 0 subscribers of status pages were added/);
   const names = (await entriesOf(to.cp, '/v1/status-pages/incidents')).map(({ name }) => name);
@@ -375,8 +376,22 @@ test('the plan says how many results a history has, and what of it stays there',
     Number(found[2]) > 0 && Number(found[2]) <= recorded.lists.check.length - pinged.length,
   );
   assert.match(plan.out, /Single results, .* and pings of heartbeat monitors stay there/);
+  assert.match(plan.out, /Shadow mode is turned on: .* each day a message .* by mail/);
+  assert.doesNotMatch(plain.out, /Shadow mode is turned on/);
   const off = (await moving.cp.api('GET', '/v1/shadow')).body;
   assert.deepEqual([off.isOn, off.history], [false, null]);
+  const { cp } = moving;
+  const running = (baseUrl: string) => ({ baseUrl, apiKey: recordedKey, project: 'import-first' });
+  await cp.api('PUT', '/v1/shadow', running('https://first.example'));
+  const warned = await moving.run('--history', '30d');
+  assert.match(warned.error, /verdicts are compared with https:\/\/first\.example: end that first/);
+  const refused = await moving.run('--history', '30d', '--yes');
+  assert.equal(refused.code, 2);
+  assert.match(refused.error, /first\.example: end that first .*Nothing was changed/);
+  assert.deepEqual((await cp.api('GET', '/v1/checks')).body, []);
+  await cp.api('DELETE', '/v1/shadow');
+  await cp.api('PUT', '/v1/shadow', running(other.url));
   const applied = await moving.run('--history', '30d', '--yes');
+  assert.match(applied.out, /The comparison of the project import-first ends/);
   assert.match(applied.error, /history before the move: 30 days of 0 of \d+ checks, 0 results/);
 });

@@ -415,6 +415,13 @@ test('show --check fails where nothing is compared, and says so', async () => {
   const empty = await operator.run(...show);
   assert.deepEqual([empty.code, empty.error.includes('no check is compared')], [1, true]);
   assert.match(empty.out, /name it with --name/);
+  // Whoever stopped it goes on with its history.
+  await cp.api('DELETE', '/v1/shadow');
+  const keyFile = join(folder.path, 'key');
+  writeFileSync(keyFile, key, { mode: 0o600 });
+  const source = ['--api-key-file', keyFile, '--base-url', url, '--url', cp.url];
+  const again = await operator.run('shadow', 'start', ...source, '--history', '2d');
+  assert.match(again.out, /history before the move: 2 days of 0 of 0 checks/);
 });
 
 const read = /^\/v2\/check-results\//;
@@ -514,6 +521,57 @@ test('a limit of the other side is shown where only the history waits, and ends 
   world.always = () => undefined;
   const state = await turnsUntil(world, historyIs(/^1 days of 1 of 1 check, 144 results$/));
   assert.equal(state.problem, null);
+});
+
+test('an address that cannot be is refused by the name of its field, and ends nothing that is stored', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { world } = await withPast(stack, 1);
+  const { cp } = world;
+  for (const baseUrl of ['http://other.example:99999', 'https://[x']) {
+    for (const more of [{}, { historyDays: 1 }]) {
+      const refused = await cp.api('PUT', '/v1/shadow', body(baseUrl, more));
+      const { message } = refused.body;
+      assert.equal(refused.status, 400);
+      assert.match(message, /"baseUrl" has a host or a port that cannot be/);
+    }
+  }
+  await cp.controlPlane.services.db
+    .updateTable('shadows')
+    .set({ base_url: 'https://[x' })
+    .execute();
+  await turn(world);
+  const state = await cp.api('GET', '/v1/shadow');
+  assert.equal(state.status, 200);
+  assert.match(state.body.problem, /the address of the API must begin with/);
+});
+
+test('history is read for the project that asks for it, and for no other', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { world } = await withPast(stack, 1);
+  const { cp, url } = world;
+  for (const more of [{ project: 'import-other' }, {}]) {
+    const changed = await cp.api('PUT', '/v1/shadow', body(url, more));
+    assert.equal(changed.body.history, null);
+    await turn(world);
+  }
+  const { db } = cp.controlPlane.services;
+  assert.deepEqual(await db.selectFrom('imported_history').selectAll().execute(), []);
+  await cp.api('PUT', '/v1/shadow', body(url, { historyDays: 1 }));
+  await turnsUntil(world, historyIs(/^1 days of 1 of 1 check, 144 results$/));
+});
+
+test('what runs with another address is stopped before it is replaced', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { world } = await withPast(stack, 1);
+  const { cp, url } = world;
+  const refused = await cp.api('PUT', '/v1/shadow', body('https://other.example'));
+  assert.equal(refused.status, 400);
+  assert.match(refused.body.message, /"baseUrl" is not http:\S+, which is compared at present/);
+  assert.deepEqual((await stateOf(cp)).baseUrl, url);
+  // The same address with a slash is the same.
+  assert.equal((await cp.api('PUT', '/v1/shadow', body(`${url}/`))).status, 200);
+  await cp.api('DELETE', '/v1/shadow');
+  assert.equal((await cp.api('PUT', '/v1/shadow', body('https://other.example'))).status, 200);
 });
 
 test('who stops it ends the history that is being read, and the key is not used again', async () => {
