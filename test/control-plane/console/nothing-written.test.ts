@@ -117,24 +117,34 @@ class Walker {
     page.on('dialog', (dialog) => void dialog.accept());
   }
 
+  /** What the page says; once more where a choice has loaded it anew. */
+  async #ask<T>(script: string): Promise<T> {
+    for (;;) {
+      try {
+        return await this.page.evaluate<T>(script);
+      } catch (error) {
+        if (!/context was destroyed/.test(String(error))) throw error;
+        await this.page.waitForLoadState();
+      }
+    }
+  }
+
   /** Until nothing is asked or drawn any more. */
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < 2; quiet = this.#open.size === 0 ? quiet + 1 : 0) {
-      await this.page.evaluate(
-        'new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))',
-      );
+      await this.#ask('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))');
     }
   }
 
   async goTo(hash: string): Promise<void> {
-    await this.page.evaluate(`location.hash = '#/settings/none'`);
+    await this.#ask(`location.hash = '#/settings/none'`);
     await this.settle();
-    await this.page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    await this.#ask(`location.hash = ${JSON.stringify(hash)}`);
     await this.settle();
   }
 
   async controls(): Promise<Control[]> {
-    const named = await this.page.evaluate<{ name: string; isAnswer: boolean; place: string }[]>(
+    const named = await this.#ask<{ name: string; isAnswer: boolean; place: string }[]>(
       `(${namedElements})().map(({ element, name }) => ({
         name,
         isAnswer: element.closest('dialog') !== null && element.className === 'danger',
@@ -152,7 +162,7 @@ class Walker {
 
   /** False where the view does not show it. */
   async press({ name, ordinal }: Control): Promise<boolean> {
-    const isFound = await this.page.evaluate<boolean>(`(() => {
+    const isFound = await this.#ask<boolean>(`(() => {
       const named = (${namedElements})().filter(({ name }) => name === ${JSON.stringify(name)});
       const element = named[${ordinal}]?.element;
       element?.focus();
@@ -169,7 +179,7 @@ class Walker {
   /** Leaves as people do: the dialog, then what is typed, then the view. */
   async leave(hash: string): Promise<void> {
     for (const place of ['dialog[open] button', 'form button']) {
-      const isCancelled = await this.page.evaluate<boolean>(`(() => {
+      const isCancelled = await this.#ask<boolean>(`(() => {
         const cancel = [...document.querySelectorAll('${place}')]
           .filter((button) => button.textContent.trim() === 'Cancel' && button.checkVisibility())
           .at(-1);
@@ -181,12 +191,12 @@ class Walker {
     await this.page.keyboard.press('Escape');
     await this.settle();
     if (new URL(this.page.url()).hash === hash) return;
-    await this.page.evaluate('history.back()');
+    await this.#ask('history.back()');
     await this.settle();
   }
 
   links(): Promise<string[]> {
-    return this.page.evaluate(
+    return this.#ask(
       `[...document.querySelectorAll('a[href^="#/"]')].map((link) => link.getAttribute('href'))`,
     );
   }
