@@ -21,6 +21,7 @@ import {
 import { gapIn } from './decide/gap.ts';
 import {
   differencesOf,
+  hostOf,
   presentDifference,
   presentShadow,
   recipientsOf,
@@ -135,7 +136,7 @@ async function reportOne(services: Services, unit: Db, row: ShadowRow): Promise<
       { ...state, ...(await comparedSince(unit, accountId)) },
       differing.map(presentDifference),
       {
-        ...{ host: new URL(row.base_url).host, since, now, publicUrl },
+        ...{ host: hostOf(row), since, now, publicUrl },
       },
     ),
     incidentKey: `shadow/${accountId}/${since}`,

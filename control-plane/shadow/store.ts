@@ -80,6 +80,9 @@ export async function pairsOf(
   return pairs.sort((one, other) => (one.readUntil ?? 0) - (other.readUntil ?? 0));
 }
 
+/** An address from before it was checked may have none. */
+export const hostOf = ({ base_url }: ShadowRow): string => URL.parse(base_url)?.host ?? base_url;
+
 /** What is read of the history of checks that have one, those with the least of it first. */
 export async function historiesOf(db: Db, row: ShadowRow) {
   const { account_id, history_days: days } = row;
@@ -89,7 +92,7 @@ export async function historiesOf(db: Db, row: ShadowRow) {
   const all = (await pairsOf(db, row)).flatMap((pair) => {
     if (isPinged(pair.type)) return [];
     const until_at = hourOf(pair.createdAt);
-    const host = URL.parse(row.base_url)?.host ?? row.base_url;
+    const host = hostOf(row);
     const none = { account_id, check_id: pair.checkId, host, from_at: until_at, until_at };
     const history = known.get(pair.checkId) ?? {
       ...{ ...none, results: 0, left_out: 0, oldest_at: null },
