@@ -1,6 +1,6 @@
 /**
  * Sums of results that another installation measured, in the hours before a check was made here. They are marked by
- * where they end: none lies after, and before lies a result of ours only where a clock is slow. Reports with
+ * where they end. A result of our agents lies before only where the clock of an agent is slow. Reports with
  * objectives, status pages and Prometheus leave them out, since nothing here measured them.
  */
 import type { MetricDefinition } from '@monitor/shared/contract/checks/metric.ts';
@@ -51,7 +51,7 @@ function isPlausible(metric: string, value: number): boolean {
   return value >= least && value <= most;
 }
 
-/** The results of whole hours, to be added at once: a result of ours may lie there, by another clock. */
+/** The results of whole hours, to be added at once to what is stored of these hours. */
 export class ImportedSums {
   readonly #cells = new Cells(isPlausible);
   #results = 0;

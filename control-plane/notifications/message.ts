@@ -373,7 +373,7 @@ export function messageOf(
   const texts = textsOf(facts, id, publicUrl, timezone);
   return {
     ...texts,
-    // A line break in a name would begin a line that only looks like one of ours.
+    // A line break in a name would begin a line of the message that somebody else wrote.
     label: oneLine(texts.label),
     title: oneLine(texts.title),
     subject: oneLine(texts.subject),

@@ -33,7 +33,7 @@ const shownDifferences = 20;
 const shownReasons = 10;
 const maxError = 200;
 
-/** What each side saw, with a link to results of ours. */
+/** What each side measured, with links to the results of this installation. */
 function evidenceText(of: ShadowDifference, publicUrl: string): string {
   const at = (text: string) => instantText(Date.parse(text));
   const [who, other] = of.failedAt === 'OURS' ? ['we', 'they'] : ['they', 'we'];

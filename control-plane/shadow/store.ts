@@ -106,24 +106,25 @@ export async function historiesOf(db: Db, row: ShadowRow) {
 
 export type PastOfCheck = Awaited<ReturnType<typeof historiesOf>>[number];
 
-/** How far the history is read, for people; null where none is asked for. */
-async function progressOf(db: Db, row: ShadowRow): Promise<string | null> {
-  if (row.history_days === null) return null;
+/** How far the history is read, for people, null where none is asked for; and of how many checks it cannot be read. */
+async function presentHistory(
+  db: Db,
+  row: ShadowRow,
+): Promise<Pick<ShadowState, 'history' | 'historyRefused'>> {
+  if (row.history_days === null) return { history: null, historyRefused: 0 };
   const all = await historiesOf(db, row);
   const read = all.filter(({ isRead }) => isRead).length;
   const results = all.reduce((sum, { history }) => sum + history.results, 0);
   const leftOut = all.reduce((sum, { history }) => sum + history.left_out, 0);
   const errors = leftOut === 0 ? '' : `, ${count(leftOut, 'error')} of the other side left out`;
-  const problems = [...Map.groupBy(all, ({ history }) => history.problem)].flatMap(([why, of]) =>
-    why === null ? [] : [`; ${count(of.length, 'check')} cannot be read: ${why}`],
+  const refused = all.filter(({ history }) => history.problem !== null);
+  const problems = [...Map.groupBy(refused, ({ history }) => history.problem)].map(
+    ([why, of]) => `; ${count(of.length, 'check')} cannot be read: ${why}`,
   );
-  return `${row.history_days} days of ${read} of ${count(all.length, 'check')}, ${count(results, 'result')}${errors}${problems.join('')}`;
-}
-
-/** Of how many checks it cannot be read. */
-async function refusedOf(db: Db, row: ShadowRow): Promise<number> {
-  const all = await historiesOf(db, row);
-  return all.filter(({ history }) => history.problem !== null).length;
+  return {
+    history: `${row.history_days} days of ${read} of ${count(all.length, 'check')}, ${count(results, 'result')}${errors}${problems.join('')}`,
+    historyRefused: refused.length,
+  };
 }
 
 /** Of a check that was deleted there: no other keeps all from being compared up to some time. */
@@ -201,8 +202,7 @@ export async function presentShadow(db: Db, accountId: string): Promise<ShadowSt
       return why === null ? [] : [{ checkId: pair.checkId, name: pair.name, why }];
     }),
     ...{ compared: sum('compared'), undecided: sum('undecided'), differences: Number(found) },
-    history: await progressOf(db, row),
-    historyRefused: await refusedOf(db, row),
+    ...(await presentHistory(db, row)),
     reportsTo: [
       ...channels.map(({ id, type }) => `channel ${id} (${type})`),
       ...(people.length === 0 ? [] : [`${count(people.length, 'administrator')} by mail`]),

@@ -1,4 +1,4 @@
-/** Who is told of differing verdicts, what they were told, and what was measured before a move. */
+/** The daily message of shadow mode: recipients, and what was reported; and the history before a move. */
 import { sql, type Kysely } from 'kysely';
 import { ddl } from '../ddl.ts';
 import type { Engine } from '../engine.ts';

@@ -96,7 +96,7 @@ const own = (from: number, to: number) =>
   }));
 
 for (const isFirst of [true, false]) {
-  test(`the day of the move has what both measured, with history ${isFirst ? 'before' : 'after'} the first result of ours`, async () => {
+  test(`the day of the move has imported and own results, with history ${isFirst ? 'before' : 'after'} the first own result`, async () => {
     await using bench = await setUp();
     const checkId = await bench.check('url');
     const theirs = halfHours(midnight, now);
@@ -159,7 +159,7 @@ test('a scrape has our results alone', async () => {
   ]);
 });
 
-test('a result of ours from just before the hour is kept, and no part is added twice', async () => {
+test('an own result from just before the hour is kept, and no part is added twice', async () => {
   for (const isFirst of [true, false]) {
     await using bench = await setUp();
     const checkId = await bench.check('url');

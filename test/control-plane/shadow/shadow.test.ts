@@ -415,7 +415,7 @@ test('show --check fails where nothing is compared, and says so', async () => {
   const empty = await operator.run(...show);
   assert.deepEqual([empty.code, empty.error.includes('no check is compared')], [1, true]);
   assert.match(empty.out, /name it with --name/);
-  // Whoever stopped it goes on with its history.
+  // A start after a stop continues the history.
   await cp.api('DELETE', '/v1/shadow');
   const keyFile = join(folder.path, 'key');
   writeFileSync(keyFile, key, { mode: 0o600 });
@@ -457,7 +457,7 @@ test('an outage of the other side delays the history, and does not end it', asyn
   assert.ok(clock.now() - since < 90 * minute);
 });
 
-test('a history that is refused is asked for again a day later, and at once by whoever starts anew', async () => {
+test('a refused history is requested again a day later, and at once after a new start', async () => {
   await using stack = new AsyncDisposableStack();
   const { world } = await withPast(stack, 1);
   world.always = (path) =>
@@ -694,11 +694,11 @@ test('each day one message has the differences with the evidence of both, or say
   assert.match(ours, /^only we saw it failing: .* we: failing at .*they: passing at /);
   assert.deepEqual([ours.split('passing at ').length, ours.split(links).length], [3, 2]);
   assert.deepEqual(lines(facts, 'Not compared'), ['1 check: its job pings one side alone']);
-  // What was said is not said again, by nobody, whoever starts anew.
+  // A new start reports nothing a second time.
   clock.advance(2 * minute);
   await cp.api('PUT', '/v1/shadow', body(url, named));
   assert.deepEqual(await reported(world), []);
-  // The second day begins with our first day's end, and has no result of ours.
+  // The second day begins with the end of the first, and has no own results.
   const since = start + day;
   clock.advance(since + day - clock.now());
   await cp.api('PUT', '/v1/shadow', body(url, named));
@@ -902,7 +902,7 @@ test('history that cannot be read is said each day, with the reason', async () =
   assert.deepEqual([next?.reason, linesOf(next, 'History')], ['', []]);
 });
 
-test('what was measured before the move becomes sums, once, and is no result of ours', async () => {
+test('what was measured before the move becomes sums, once, and no results', async () => {
   await using stack = new AsyncDisposableStack();
   const world = await twoSides(stack);
   const { cp, clock, down, url } = world;
