@@ -44,6 +44,20 @@ function totalOf(response: Response) {
   return total === undefined ? null : Number(total);
 }
 
+const changed = new Set<string>();
+
+/** The first word of a path, which names what is read or changed. */
+export function placeOf(path: string) {
+  return path.split('/')[1] ?? '';
+}
+
+/** Once, where calls may have changed something, also when they were refused. */
+export function takeChanges() {
+  const places = [...changed];
+  changed.clear();
+  return places;
+}
+
 /** Timeout of a call; calls that wait for runs take up to half a minute. */
 const timeoutMs = 60_000;
 
@@ -85,6 +99,7 @@ export async function send<Data = unknown>(
     if (signal?.aborted) throw error;
     throw new Problem(0, 'the control plane cannot be reached');
   }
+  if (method !== undefined && method !== 'GET') changed.add(placeOf(path));
   if (response.status === 304 && known !== undefined) return known as Answer<Data>;
   if (!response.ok) {
     const problem = await problemOf(response);

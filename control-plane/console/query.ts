@@ -2,46 +2,61 @@
  * Queries of views: cached data is shown at once and read again when the server says that it changed,
  * and from time to time while the page is visible.
  */
+import {
+  QueryClient,
+  useQuery as useCached,
+  type Query,
+  type QueryState,
+} from '@tanstack/preact-query';
 import type { Answer, CallOptions, DataAt, PathOf, Read } from './contract.ts';
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { send } from './api.ts';
-import { toProblem, type Problem } from './problem.ts';
+import { useCallback, useRef } from 'preact/hooks';
+import { placeOf, send, takeChanges } from './api.ts';
+import type { Problem } from './problem.ts';
 import { isLive, onLiveEvent } from './live.ts';
 import { onReachabilityChange } from './reachable.ts';
 import { onSessionChange } from './session.ts';
 
 type Values = Record<string, unknown>;
+type Key = readonly [path: string | null, query: object];
+
+/** Intervals in milliseconds; null reads only at changes. See `useQuery`. */
+interface Refreshing {
+  everyMs?: number | null;
+  liveMs?: number | null;
+  namesChecks?: boolean;
+}
+
+/** `at` is when all of it was read, in ms since the epoch. */
+type Entry = Answer<unknown> & { at: number };
+
+declare module '@tanstack/preact-query' {
+  interface Register {
+    defaultError: Problem;
+    queryKey: Key;
+    queryMeta: Required<Refreshing>;
+  }
+}
+
+const cache = new QueryClient({
+  defaultOptions: {
+    queries: { gcTime: 1_800_000, networkMode: 'always', retry: false, refetchOnReconnect: false },
+  },
+});
+
+onSessionChange(() => cache.clear());
+onReachabilityChange((change) => {
+  if (change === 'back') void cache.invalidateQueries();
+});
 
 /** An entry of a list whose changes are named. */
 interface Named {
   id: string;
 }
 
-const maxKept = 200;
-const known = new Map<string, Answer<unknown> & { at: number }>();
-
-onSessionChange(() => known.clear());
-
-function keep(key: string, entry: Answer<unknown> & { at: number }) {
-  known.delete(key);
-  known.set(key, entry);
-  const [oldest] = known.keys();
-  if (known.size > maxKept && oldest !== undefined) known.delete(oldest);
-}
-
-/** Keeps the objects of unchanged list entries, so that their rows are not rendered again. */
-function settled(before: unknown, next: unknown) {
-  if (!Array.isArray(before) || !Array.isArray(next)) return next;
-  const texts = new Map(before.map((entry) => [entry?.id, entry]));
-  return next.map((entry) => {
-    const old = entry?.id === undefined ? undefined : texts.get(entry.id);
-    return old !== undefined && JSON.stringify(old) === JSON.stringify(entry) ? old : entry;
-  });
-}
-
 /** What else shows a change, by the first word of the path that is read. */
 const sources: Record<string, string[]> = {
-  checks: ['deletions'],
+  checks: ['deletions', 'check-results'],
+  'check-runs': ['cancel'],
   'check-overview': [
     ...[
       'checks',
@@ -50,6 +65,7 @@ const sources: Record<string, string[]> = {
       'maintenance-windows',
       'private-locations',
       'agents',
+      'check-sessions',
     ],
   ],
   'check-events': ['checks', 'check-groups', 'status-pages', 'maintenance-windows'],
@@ -65,10 +81,78 @@ const ofResults = [
 const maxNamed = 100;
 /** Results come all the time: they are read together. */
 const resultsEveryMs = 15_000;
+/** Between two reads at intervals. */
+const minRestMs = 1_000;
 
-function placeOf(path: string) {
-  return path.split('/')[1] ?? '';
+async function read({ queryKey, signal }: { queryKey: Key; signal: AbortSignal }): Promise<Entry> {
+  const [path, query] = queryKey;
+  const known = cache.getQueryData<Entry>(queryKey);
+  return { ...(await send(path ?? '', { query, signal, known })), at: Date.now() };
 }
+
+/** What changes during a read is read again: the read that was too early is cancelled. */
+function readAgain({ queryKey }: Query) {
+  return cache.refetchQueries({ queryKey, exact: true, type: 'active' });
+}
+
+/** Reads the checks that are named, and leaves the others as they are. */
+async function readNamed(of: Query, ids: string[]) {
+  const [path, query] = of.queryKey;
+  try {
+    for (let from = 0; from < ids.length; from += maxNamed) {
+      const named = { ...query, checkId: ids.slice(from, from + maxNamed) };
+      const { data } = await send<Named[]>(path ?? '', { query: named });
+      const before = cache.getQueryData<Entry>(of.queryKey);
+      if (before === undefined || of.state.fetchStatus !== 'idle') return await readAgain(of);
+      const next = new Map(data.map((entry) => [entry.id, entry]));
+      const merged = (before.data as Named[]).map((entry) => next.get(entry.id) ?? entry);
+      cache.setQueryData(of.queryKey, { ...before, data: merged, etag: null });
+    }
+    return undefined;
+  } catch {
+    return readAgain(of);
+  }
+}
+
+const timers = new WeakMap<Query, number>();
+
+function onResults(query: Query, ids: string[]) {
+  const { everyMs = null, namesChecks } = query.meta ?? {};
+  if (!ofResults.includes(placeOf(query.queryKey[0] ?? ''))) return;
+  if (namesChecks === true) {
+    if (ids.length > 0) void readNamed(query, ids);
+    return;
+  }
+  if (everyMs === null) return;
+  const isNamed = ids.some((id) => query.queryHash.includes(id));
+  const dueAt = query.state.dataUpdatedAt + Math.max(everyMs, resultsEveryMs);
+  clearTimeout(timers.get(query));
+  const look = () => {
+    if (!document.hidden) void readAgain(query);
+  };
+  timers.set(query, setTimeout(look, isNamed ? 0 : dueAt - Date.now()));
+}
+
+/** Reads again what shows something of these places; `*` is all. */
+function readPlaces(changed: string[]) {
+  const predicate = ({ queryKey: [path] }: Query) => {
+    const place = placeOf(path ?? '');
+    return [place, '*', ...(sources[place] ?? [])].some((each) => changed.includes(each));
+  };
+  return cache.invalidateQueries({ predicate });
+}
+
+/** Actions and forms end with it: what their calls may have changed is shown as it is then. */
+export const refresh = () => readPlaces(takeChanges());
+
+onLiveEvent((event) => {
+  if (event.kind !== 'results') void readPlaces(event.kind === 'again' ? ['*'] : event.words);
+  else {
+    for (const query of cache.getQueryCache().findAll({ type: 'active' })) {
+      onResults(query, event.words);
+    }
+  }
+});
 
 /**
  * Reads `path`; null reads nothing. With `everyMs` it reads again while the page is visible, and for
@@ -77,12 +161,7 @@ function placeOf(path: string) {
  */
 export function useQuery<Path extends PathOf<'GET'>>(
   path: Path | null,
-  options: {
-    query?: CallOptions<'GET', Path>['query'];
-    everyMs?: number | null;
-    liveMs?: number | null;
-    namesChecks?: boolean;
-  } = {},
+  options: Refreshing & { query?: CallOptions<'GET', Path>['query'] } = {},
 ): Read<DataAt<Path>> {
   return useRead<DataAt<Path>>(path, options);
 }
@@ -93,141 +172,50 @@ export function useList(path: string | null, query: object): Read<Values[]> {
   return { ...read, data: Array.isArray(read.data) ? read.data : read.data?.entries };
 }
 
+/** Rest of an interval that began when all was read, or when that failed. */
+function restOf(waitMs: number | null, { data, error, errorUpdatedAt }: QueryState<Entry>) {
+  if (waitMs === null) return false;
+  const since = Math.max(data?.at ?? 0, errorUpdatedAt);
+  return Math.max(error?.retryAfterMs ?? minRestMs, since + waitMs - Date.now());
+}
+
 /** The caller knows what the path answers. */
 function useRead<Data>(
   path: string | null,
   {
-    query,
+    query = {},
     everyMs = null,
     liveMs = everyMs,
     namesChecks = false,
-  }: {
-    query?: object | undefined;
-    everyMs?: number | null;
-    liveMs?: number | null;
-    namesChecks?: boolean;
-  } = {},
+  }: Refreshing & { query?: object | undefined } = {},
 ): Read<Data> {
-  const key = path === null ? null : `${path}?${JSON.stringify(query)}`;
-  const keptAt = () => known.get(key ?? '');
-  const [, redraw] = useState(0);
-  const state = useRef({
-    key,
-    problem: null as Problem | null,
-    isLoading: path !== null,
-  });
-  const again = useRef(async () => {});
-  if (state.current.key !== key) {
-    state.current = { key, problem: null, isLoading: path !== null };
-  }
-
-  useEffect(() => {
-    if (path === null || key === null) return undefined;
-    const stop = new AbortController();
-    let timer: number | undefined;
-    let isStale = false;
-    let loading: Promise<void> | null = null;
-    let resultsAt = performance.now();
-    /** What changes during a read is read after it. */
-    const load = () => {
-      isStale = loading !== null;
-      loading ??= read().finally(() => {
-        loading = null;
-      });
-      return loading;
-    };
-    const read = async (): Promise<void> => {
-      clearTimeout(timer);
-      isStale = false;
-      resultsAt = performance.now();
-      const mine = state.current;
-      mine.isLoading = true;
-      let waitMs = isLive() ? liveMs : everyMs;
-      try {
-        const before = keptAt();
-        const options = { ...(query && { query }), signal: stop.signal, known: before };
-        const next = await send(path, options);
-        keep(key, { ...next, data: settled(before?.data, next.data), at: Date.now() });
-        mine.problem = null;
-      } catch (error) {
-        if (stop.signal.aborted) return;
-        const problem = toProblem(error);
-        mine.problem = problem;
-        waitMs = everyMs === null ? null : Math.max(everyMs, problem.retryAfterMs ?? 0);
-      }
-      mine.isLoading = false;
-      redraw((count) => count + 1);
-      if (waitMs !== null) timer = setTimeout(look, waitMs);
-      return isStale ? read() : undefined;
-    };
-    const loadNamed = async (ids: string[]) => {
-      try {
-        for (let from = 0; from < ids.length; from += maxNamed) {
-          const named = { ...query, checkId: ids.slice(from, from + maxNamed) };
-          const { data } = await send<Named[]>(path, { query: named, signal: stop.signal });
-          const before = keptAt();
-          if (before === undefined || loading !== null) return await load();
-          const next = new Map(data.map((entry) => [entry.id, entry]));
-          const merged = (before.data as Named[]).map((entry) => next.get(entry.id) ?? entry);
-          keep(key, { ...before, data: merged, etag: null, at: Date.now() });
-        }
-        redraw((count) => count + 1);
-      } catch {
-        if (!stop.signal.aborted) await load();
-      }
-    };
-    let resultsTimer: number | undefined;
-    const onResults = (ids: string[]) => {
-      if (!ofResults.includes(placeOf(path))) return;
-      if (namesChecks) {
-        if (ids.length > 0) void loadNamed(ids);
-        return;
-      }
-      if (everyMs === null) return;
-      const isNamed = ids.some((id) => key.includes(id));
-      const waitMs = resultsAt + Math.max(everyMs, resultsEveryMs) - performance.now();
-      clearTimeout(resultsTimer);
-      resultsTimer = setTimeout(look, isNamed ? 0 : waitMs);
-    };
-    const unfollow = onLiveEvent((event) => {
-      if (event.kind === 'results') onResults(event.words);
-      else if (event.kind === 'again') void load();
-      else {
-        const places = [placeOf(path), '*', ...(sources[placeOf(path)] ?? [])];
-        if (event.words.some((word) => places.includes(word))) void load();
-      }
-    });
-    const look = () => {
-      if (!document.hidden) void load();
-    };
-    const onVisible = () => {
-      const age = Date.now() - (keptAt()?.at ?? 0);
-      if (!document.hidden && everyMs !== null && age >= everyMs) void load();
-    };
-    again.current = load;
-    document.addEventListener('visibilitychange', onVisible);
-    const unwatch = onReachabilityChange((change) => {
-      if (change === 'back') void load();
-    });
-    void load();
-    return () => {
-      unwatch();
-      unfollow();
-      stop.abort();
-      clearTimeout(timer);
-      clearTimeout(resultsTimer);
-      document.removeEventListener('visibilitychange', onVisible);
-    };
-  }, [key, everyMs, liveMs, namesChecks]);
-
-  const entry = keptAt();
-  const { problem, isLoading } = state.current;
+  const queryKey: Key = [path, query];
+  const { data, error, isFetching, isLoading, refetch } = useCached<Entry, Problem, Entry, Key>(
+    {
+      queryKey,
+      queryFn: read,
+      enabled: path !== null,
+      meta: { everyMs, liveMs, namesChecks },
+      notifyOnChangeProps: ['data', 'error', 'isLoading'],
+      refetchInterval: ({ state }) =>
+        restOf(isLive() && state.error === null ? liveMs : everyMs, state),
+      refetchOnWindowFocus: ({ state }) =>
+        everyMs !== null && Date.now() - state.dataUpdatedAt >= everyMs && 'always',
+    },
+    cache,
+  );
+  const key = JSON.stringify(queryKey);
+  /** A problem is shown until the next answer, also while it is tried again. */
+  const shown = useRef({ key, problem: error });
+  if (shown.current.key !== key || !isFetching) shown.current = { key, problem: error };
   return {
-    data: entry?.data as Data | undefined,
-    total: entry?.total ?? null,
-    at: entry?.at ?? null,
-    problem,
-    isLoading: isLoading && entry === undefined,
-    reload: useCallback(() => again.current(), []),
+    data: data?.data as Data | undefined,
+    total: data?.total ?? null,
+    at: data?.at ?? null,
+    problem: shown.current.problem,
+    isLoading,
+    reload: useCallback(async () => {
+      if (path !== null) await refetch();
+    }, [path, refetch]),
   };
 }

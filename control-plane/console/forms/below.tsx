@@ -172,13 +172,11 @@ function Subscribers({ id }: { id: string }) {
         body: { subscriptions: [{ config }] },
       });
       form.reset();
-      await read.reload();
     })();
   };
   const remove = (subscriptionId: string) =>
     attempt(async () => {
       await call(`v1/status-pages/${id}/subscriptions/${subscriptionId}`, { method: 'DELETE' });
-      await read.reload();
     });
   return (
     <section class="card" aria-labelledby="subscribers">

@@ -1,7 +1,7 @@
 /** From a fresh installation to the first alert that somebody has received. */
 import type { CheckOverview } from '../contract.ts';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { count } from '../format.ts';
 import { useMe } from '../me.ts';
@@ -70,7 +70,8 @@ export function FirstSteps({ checks }: { checks: CheckOverview[] }) {
   const arrived = sent.data?.find(({ status }) => status === 'SUCCESS');
   const isReceived = isEnded || arrived !== undefined;
   const isDone = isServed && checks.length > nowhere.length && isReceived;
-  useEffect(() => {
+  // The page may be left as soon as it says so.
+  useLayoutEffect(() => {
     if (isDone) endFirstSteps();
   }, [isDone]);
 
@@ -78,7 +79,6 @@ export function FirstSteps({ checks }: { checks: CheckOverview[] }) {
     attempt(async () => {
       for (const { id } of those)
         await call(`v1/checks/${id}`, { method: 'PUT', body: { ...body } });
-      await whole.reload();
     });
   const test = attempt(async () => {
     const { data } = await call(`v1/alert-channels/${encodeURIComponent(channel?.id ?? '')}/test`, {

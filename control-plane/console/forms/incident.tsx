@@ -7,7 +7,7 @@ import { State } from '../parts/icons.tsx';
 import { Section, Tags } from '../parts/layout.tsx';
 import { Answer } from '../parts/notices.tsx';
 import { Time } from '../parts/time.tsx';
-import { useQuery } from '../query.ts';
+import { refresh, useQuery } from '../query.ts';
 import { link } from '../router.ts';
 import { Form } from './form.tsx';
 import { RemoveButton, RevokeButton } from './remove.tsx';
@@ -42,7 +42,7 @@ function Templates({ values, change }: { values: Values; change: (changes: Value
   );
 }
 
-function NextUpdate({ incident, onAdded }: { incident: Incident; onAdded: () => unknown }) {
+function NextUpdate({ incident }: { incident: Incident }) {
   const [count, setCount] = useState(0);
   const form = {
     ...incidentUpdateForm,
@@ -56,7 +56,7 @@ function NextUpdate({ incident, onAdded }: { incident: Incident; onAdded: () => 
       draftKey={`update ${incident.id}`}
       initial={{ ...newValues(form), status: incident.lastUpdateStatus }}
       onSaved={async () => {
-        await onAdded();
+        await refresh();
         again();
       }}
       onCancel={again}
@@ -73,11 +73,9 @@ function NextUpdate({ incident, onAdded }: { incident: Incident; onAdded: () => 
 function Update({
   incident,
   update,
-  reload,
 }: {
   incident: Incident;
   update: Incident['incidentUpdates'][number];
-  reload: () => unknown;
 }) {
   const remove = `${forms.incident?.create}/${incident.id}/incident-updates/{id}`;
   return (
@@ -94,7 +92,6 @@ function Update({
             id={update.id}
             title={inWords(update.status)}
             word="Delete"
-            onRemoved={reload}
           />
         )}
       </div>
@@ -142,12 +139,12 @@ export function IncidentView({ id }: { id: string }) {
           <Tags tags={incident.services.map(({ name }) => name)} />
         </p>
         <Section title="Next update">
-          <NextUpdate incident={incident} onAdded={read.reload} />
+          <NextUpdate incident={incident} />
         </Section>
         <Section title="Updates">
           <ul>
             {incident.incidentUpdates.map((update) => (
-              <Update key={update.id} incident={incident} update={update} reload={read.reload} />
+              <Update key={update.id} incident={incident} update={update} />
             ))}
           </ul>
         </Section>

@@ -85,12 +85,10 @@ export function LocationView({ id }: { id: string }) {
   const make = attempt(async () => {
     const { data } = await call(`v1/private-locations/${id}/keys`, { method: 'POST' });
     setSecret(data.rawKey);
-    await read.reload();
   });
   const revoke = attempt(async () => {
     await call(`v1/private-locations/${id}/keys/${revoked?.id}`, { method: 'DELETE' });
     setRevoked(null);
-    await read.reload();
   });
   return Answer({
     read,
@@ -151,7 +149,7 @@ export function LocationView({ id }: { id: string }) {
             disabled={!may}
           />
         </Section>
-        <ResultKeys location={location} may={may} reload={read.reload} />
+        <ResultKeys location={location} may={may} />
         {revoked !== null && (
           <Ask
             title={`Revoke ${revoked.maskedKey}?`}

@@ -70,7 +70,7 @@ function Suppressed({ of }: { of: Occurrence }) {
   });
 }
 
-function Update({ of, onDone }: { of: Occurrence; onDone: () => unknown }) {
+function Update({ of }: { of: Occurrence }) {
   const [problem, attempt] = useAttempt();
   const add = (event: Event & { currentTarget: HTMLFormElement }) => {
     event.preventDefault();
@@ -85,7 +85,6 @@ function Update({ of, onDone }: { of: Occurrence; onDone: () => unknown }) {
         },
       });
       form.reset();
-      await onDone();
     })();
   };
   return (
@@ -103,7 +102,7 @@ function Update({ of, onDone }: { of: Occurrence; onDone: () => unknown }) {
   );
 }
 
-function Occurrence({ of, reload }: { of: Occurrence; reload: () => unknown }) {
+function Occurrence({ of }: { of: Occurrence }) {
   const { mayWrite } = useMe();
   const [problem, attempt] = useAttempt();
   const [isReplayed, setReplayed] = useState(false);
@@ -112,7 +111,6 @@ function Occurrence({ of, reload }: { of: Occurrence; reload: () => unknown }) {
   const does = (body: Change) =>
     attempt(async () => {
       await changeOf(of, body);
-      await reload();
     });
   // An end that is over is extended from now.
   const later = new Date(Math.max(Date.parse(endsAt), Date.now()) + extendMs).toISOString();
@@ -146,7 +144,7 @@ function Occurrence({ of, reload }: { of: Occurrence; reload: () => unknown }) {
           <b>{inWords(one.status)}</b> <Time at={one.created_at} />: {one.description}
         </p>
       ))}
-      {mayWrite && status !== 'CANCELLED' && <Update of={of} onDone={reload} />}
+      {mayWrite && status !== 'CANCELLED' && <Update of={of} />}
     </li>
   );
 }
@@ -167,7 +165,7 @@ export function Occurrences({ id }: { id: string }) {
         children: (list) => (
           <ul>
             {list.map((one) => (
-              <Occurrence key={one.id} of={one} reload={read.reload} />
+              <Occurrence key={one.id} of={one} />
             ))}
           </ul>
         ),

@@ -5,6 +5,7 @@ import { send } from '../api.ts';
 import { toProblem } from '../problem.ts';
 import { holdDeletion, undoDeletion, useHeldDeletions } from '../held-deletions.ts';
 import { useMe } from '../me.ts';
+import { refresh } from '../query.ts';
 import { Ask } from '../parts/ask.tsx';
 import { wordsOf } from '../parts/notices.tsx';
 
@@ -67,10 +68,9 @@ interface RevokeButtonProps {
   id: string;
   title: unknown;
   word?: string;
-  onRemoved: () => unknown;
 }
 
-export function RevokeButton({ onRemoved, word = 'Revoke', ...entry }: RevokeButtonProps) {
+export function RevokeButton({ word = 'Revoke', ...entry }: RevokeButtonProps) {
   const { form, title } = entry;
   const { mayAct } = useMe();
   const [isAsking, setAsking] = useState(false);
@@ -79,7 +79,7 @@ export function RevokeButton({ onRemoved, word = 'Revoke', ...entry }: RevokeBut
     try {
       await send(pathOf(entry), { method: 'DELETE' });
       setAsking(false);
-      onRemoved();
+      await refresh();
     } catch (error) {
       setProblem(wordsOf(toProblem(error)));
     }

@@ -21,15 +21,7 @@ function saveFile(name: string, text: string) {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-export function ResultKeys({
-  location,
-  may,
-  reload,
-}: {
-  location: PrivateLocation;
-  may: boolean;
-  reload: () => Promise<void>;
-}) {
+export function ResultKeys({ location, may }: { location: PrivateLocation; may: boolean }) {
   const [name, setName] = useState('');
   const [publicKey, setPublicKey] = useState('');
   const [passphrase, setPassphrase] = useState('');
@@ -44,7 +36,6 @@ export function ResultKeys({
     setName('');
     setPublicKey('');
     setPassphrase('');
-    await reload();
   };
   const given = keys.map((key) => ({ name: key.name, publicKey: key.publicKey }));
   const add = attempt(() => save([...given, { name, publicKey }]));

@@ -139,7 +139,7 @@ function Entries({ name, listing }: { name: string; listing: Listing }) {
                       <td key={heading}>{cell(entry)}</td>
                     ))}
                     <td class="right">
-                      <EndButton form={form} id={id} title={title} onRemoved={read.reload} />
+                      <EndButton form={form} id={id} title={title} />
                     </td>
                   </tr>
                 );

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { nothing } from '../format.ts';
 import { useMe } from '../me.ts';
+import { refresh } from '../query.ts';
 import { link } from '../router.ts';
 import { Picture, type Glyph } from './icons.tsx';
 
@@ -194,6 +195,7 @@ export function Action({
     setBusy(true);
     try {
       await run();
+      await refresh();
     } finally {
       setBusy(false);
     }

@@ -4,6 +4,7 @@ import type { Read } from '../contract.ts';
 import { toProblem, type Problem } from '../problem.ts';
 import { useState } from 'preact/hooks';
 import { timeOfDay } from '../format.ts';
+import { refresh } from '../query.ts';
 import { useUnreachableSince } from '../reachable.ts';
 import { Icon } from './icons.tsx';
 
@@ -138,6 +139,7 @@ export function useAttempt(): [
     } catch (error) {
       setProblem(wordsOf(toProblem(error)));
     }
+    await refresh();
   };
   return [<Refusal key="refusal" text={problem} />, attempt];
 }

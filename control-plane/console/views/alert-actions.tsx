@@ -7,6 +7,7 @@ import { count } from '../format.ts';
 import { useMe } from '../me.ts';
 import { clockAt, instantAt, instantOf, timeZone } from '../own-zone.ts';
 import { Action } from '../parts/layout.tsx';
+import { refresh } from '../query.ts';
 
 /** What the rows of alerts are about: a group of alerts, or one outage. */
 export type Cause = DataAt<'v1/alert-overview'>[number];
@@ -71,10 +72,10 @@ function acknowledge({ id, alertGroupId, outages }: Cause, snoozeMinutes: number
 }
 
 /** Acts on those of the causes that an action makes sense for. */
-export function useActions(causes: Cause[], onDone: () => Promise<unknown>) {
+export function useActions(causes: Cause[]) {
   const [message, setMessage] = useState('');
   const report = async (word: string, refused: { why: string }[]) => {
-    await onDone();
+    await refresh();
     const [first] = refused;
     setMessage(first === undefined ? word : `${count(refused.length, 'alert')} not: ${first.why}`);
   };
@@ -106,17 +107,9 @@ export function useActions(causes: Cause[], onDone: () => Promise<unknown>) {
 }
 
 /** `about` names the causes for screen readers. */
-export function AlertActions({
-  causes,
-  about,
-  onDone,
-}: {
-  causes: Cause[];
-  about: string;
-  onDone: () => Promise<unknown>;
-}) {
+export function AlertActions({ causes, about }: { causes: Cause[]; about: string }) {
   const { mayWrite } = useMe();
-  const { open, acknowledge: takeOn, snooze, mute, message } = useActions(causes, onDone);
+  const { open, acknowledge: takeOn, snooze, mute, message } = useActions(causes);
   if (!mayWrite || !causes.some(lasts)) return null;
   const isAllMuted = causes.every(({ state }) => state === 'MUTED');
   return (

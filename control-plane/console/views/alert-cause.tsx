@@ -78,7 +78,7 @@ function Notified({ cause: { notified } }: { cause: Cause }) {
 const namesOf = ({ checks, more }: Event) =>
   checks.map(({ name }) => name).join(', ') + (more > 0 ? ` and ${more} more` : '');
 
-function Notification({ event, onSent }: { event: Event; onSent: () => Promise<unknown> }) {
+function Notification({ event }: { event: Event }) {
   const { mayWrite } = useMe();
   const [problem, attempt] = useAttempt();
   const { notification: one, text } = event;
@@ -97,7 +97,6 @@ function Notification({ event, onSent }: { event: Event; onSent: () => Promise<u
           busy="Sending"
           run={attempt(async () => {
             await call(`v1/alert-notifications/${one.id}/redeliver`, { method: 'POST' });
-            await onSent();
           })}
         />
       )}
@@ -106,9 +105,9 @@ function Notification({ event, onSent }: { event: Event; onSent: () => Promise<u
   );
 }
 
-function whatOf(event: Event, onSent: () => Promise<unknown>): ComponentChildren {
+function whatOf(event: Event): ComponentChildren {
   const { kind, alertType, acknowledgement, text } = event;
-  if (kind === 'NOTIFICATION') return <Notification event={event} onSent={onSent} />;
+  if (kind === 'NOTIFICATION') return <Notification event={event} />;
   if (kind === 'ESCALATION') return text;
   if (acknowledgement !== null) {
     return (
@@ -128,13 +127,13 @@ function whatOf(event: Event, onSent: () => Promise<unknown>): ComponentChildren
 
 const maxListed = 20;
 
-function Opened({ cause, onDone }: { cause: Cause; onDone: () => Promise<unknown> }) {
+function Opened({ cause }: { cause: Cause }) {
   const read = useQuery(`v1/alert-overview/${encodeURIComponent(cause.id)}`, { everyMs: 20_000 });
   const [areAll, showAll] = useState(false);
   const { outages } = cause;
   return (
     <>
-      <AlertActions causes={[cause]} about={sentenceOf(cause)} onDone={onDone} />
+      <AlertActions causes={[cause]} about={sentenceOf(cause)} />
       {Answer({
         read,
         what: 'Loading the timeline',
@@ -147,7 +146,7 @@ function Opened({ cause, onDone }: { cause: Cause; onDone: () => Promise<unknown
               {timeline.map((event, index) => (
                 <li key={`${event.at} ${index}`}>
                   <Time at={event.at} />
-                  <span class="breakable">{whatOf(event, read.reload)}</span>
+                  <span class="breakable">{whatOf(event)}</span>
                 </li>
               ))}
             </ol>
@@ -184,18 +183,16 @@ function Opened({ cause, onDone }: { cause: Cause; onDone: () => Promise<unknown
 /** Without `picking` it cannot be selected. */
 export function CauseRow({
   cause,
-  onDone,
   picking,
   isOpened = false,
 }: {
   cause: Cause;
-  onDone: () => Promise<unknown>;
   picking?: { isPicked: boolean; onPick: () => void } | undefined;
   isOpened?: boolean;
 }) {
   const { mayWrite } = useMe();
   const [isShown, setShown] = useState(isOpened);
-  const { acknowledge, message } = useActions([cause], onDone);
+  const { acknowledge, message } = useActions([cause]);
   const { state, acknowledgement, maintenance, outages } = cause;
   const error = outages.find((one) => one.error !== null)?.error;
   const sentence = sentenceOf(cause);
@@ -268,7 +265,7 @@ export function CauseRow({
       {isShown && (
         <tr>
           <td colspan={6}>
-            <Opened cause={cause} onDone={onDone} />
+            <Opened cause={cause} />
           </td>
         </tr>
       )}

@@ -171,7 +171,6 @@ function Causes({ query }: { query: Query }) {
                 <CauseRow
                   key={cause.id}
                   cause={cause}
-                  onDone={read.reload}
                   picking={
                     mayWrite && lasts(cause)
                       ? { isPicked: picked.has(cause.id), onPick: () => pick(cause.id) }
@@ -192,7 +191,7 @@ function Causes({ query }: { query: Query }) {
           {chosen.length > 0 && (
             <section class="bulk" aria-label="Selected alerts">
               <b>{count(chosen.length, 'alert')} selected</b>
-              <AlertActions causes={chosen} about="the selected alerts" onDone={read.reload} />
+              <AlertActions causes={chosen} about="the selected alerts" />
             </section>
           )}
         </>
@@ -209,7 +208,7 @@ function OneCause({ id }: { id: string }) {
     label: 'Alerts',
     columns: causeColumns,
     pick: (cause) => [cause],
-    row: (cause) => <CauseRow key={cause.id} cause={cause} onDone={read.reload} isOpened />,
+    row: (cause) => <CauseRow key={cause.id} cause={cause} isOpened />,
     after: () => <a href={link('alerts')}>All alerts</a>,
   });
 }
@@ -223,7 +222,7 @@ export function AlertsOfCheck({ checkId }: { checkId: string }) {
     label: 'Open alerts',
     columns: causeColumns,
     pick: (causes) => causes.filter(lasts),
-    row: (cause) => <CauseRow key={cause.id} cause={cause} onDone={read.reload} />,
+    row: (cause) => <CauseRow key={cause.id} cause={cause} />,
   });
 }
 

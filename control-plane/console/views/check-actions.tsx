@@ -91,11 +91,9 @@ function Session({ session }: { session: CheckSession }) {
 export function CheckActions({
   overview,
   check,
-  reload,
 }: {
   overview: CheckOverview;
   check: Check | undefined;
-  reload: () => Promise<unknown>;
 }) {
   const me = useMe();
   const [session, setSession] = useState<CheckSession | null>(null);
@@ -114,13 +112,9 @@ export function CheckActions({
   const run = attempt(async () => {
     setSession(null);
     await runNow(overview.id, setSession, gone.current.signal);
-    await reload();
   });
   const change = (body: Partial<Check>) =>
-    attempt(async () => {
-      await call(`v1/checks/${overview.id}`, { method: 'PUT', body });
-      await reload();
-    });
+    attempt(() => call(`v1/checks/${overview.id}`, { method: 'PUT', body }));
 
   const { signal } = gone.current;
   const mayNot = me.mayWrite ? undefined : 'The role of this key may not change monitors';

@@ -90,15 +90,7 @@ function Hold({
   );
 }
 
-export function CheckTests({
-  checkId,
-  check,
-  reload,
-}: {
-  checkId: string;
-  check: Check | undefined;
-  reload: () => Promise<unknown>;
-}) {
+export function CheckTests({ checkId, check }: { checkId: string; check: Check | undefined }) {
   const [order, setOrder] = useState<(typeof orders)[number][0]>('failing');
   const { mayWrite } = useMe();
   const [problem, attempt] = useAttempt();
@@ -116,7 +108,6 @@ export function CheckTests({
       await changeNow(`v1/checks/${checkId}`, ({ quarantinedTests = [] }) => ({
         quarantinedTests: of(quarantinedTests),
       }));
-      await reload();
     });
   return (
     <Section

@@ -81,22 +81,14 @@ function Warnings({ overview }: { overview: CheckOverview }) {
   );
 }
 
-function Head({
-  overview,
-  check,
-  reload,
-}: {
-  overview: CheckOverview;
-  check: Check | undefined;
-  reload: () => Promise<unknown>;
-}) {
+function Head({ overview, check }: { overview: CheckOverview; check: Check | undefined }) {
   const { word, tone } = states[stateOfCheck(overview)];
   return (
     <>
       <div class="title-line">
         <h1>{overview.name}</h1>
         <State tone={tone} word={word} />
-        <CheckActions overview={overview} check={check} reload={reload} />
+        <CheckActions overview={overview} check={check} />
       </div>
       <Facts
         entries={[
@@ -143,7 +135,6 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
       </>
     );
   }
-  const reload = () => Promise.all([overviewRead.reload(), checkRead.reload()]);
   return (
     <>
       {crumbs}
@@ -152,7 +143,7 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
           {wordsOf(overviewRead.problem)}
         </p>
       )}
-      <Head overview={overview} check={checkRead.data} reload={reload} />
+      <Head overview={overview} check={checkRead.data} />
       <CheckNumbers
         overview={overview}
         {...{ range: query.range, statistic: query.statistic, compare: query.compare }}
@@ -160,7 +151,7 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
       {isPinged(overview) && <CheckHeartbeat check={checkRead.data} checkId={checkId} />}
       {!isPinged(overview) && <OpenRuns checkId={checkId} />}
       {checkTypes[overview.checkType]?.hasTests === true && (
-        <CheckTests checkId={checkId} check={checkRead.data} reload={checkRead.reload} />
+        <CheckTests checkId={checkId} check={checkRead.data} />
       )}
       <CheckResults overview={overview} query={query} />
       <ErrorGroups checkId={checkId} />

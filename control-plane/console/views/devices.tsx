@@ -29,7 +29,7 @@ export function Devices() {
     const refused = await problemOf(async () => setSaid(await work()));
     if (refused !== null) setSaid(refused.message);
     setProblem(pushProblem());
-    await Promise.all([findThis(), read.reload()]);
+    await findThis();
   };
   const turnOn = act(async () => {
     const made = await subscribe(publicKey ?? '');

@@ -23,7 +23,6 @@ export function ErrorGroups({ checkId }: { checkId: string }) {
         body: { archivedUntilNextEvent: true },
       });
       setProblem(null);
-      await read.reload();
     } catch (error) {
       setProblem(toProblem(error));
     }

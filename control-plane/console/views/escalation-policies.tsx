@@ -58,12 +58,11 @@ function Steps({ policy: { steps, repeats = 0 } }: { policy: Policy }) {
 }
 
 /** Also checks and groups with alert settings of their own get the policy. */
-function UseForAll({ policy, onDone }: { policy: Policy; onDone: () => Promise<void> }) {
+function UseForAll({ policy }: { policy: Policy }) {
   const [isAsked, setAsked] = useState(false);
   const [problem, attempt] = useAttempt();
   const use = attempt(async () => {
     await call(`v1/escalation-policies/${policy.id}/use-for-all`, { method: 'POST' });
-    await onDone();
     setAsked(false);
   });
   return (
@@ -122,9 +121,7 @@ export function EscalationPolicies() {
             <td>
               <UsedBy {...policy} />
             </td>
-            <td class="right">
-              {mayAct('ADMIN') && <UseForAll policy={policy} onDone={read.reload} />}
-            </td>
+            <td class="right">{mayAct('ADMIN') && <UseForAll policy={policy} />}</td>
           </tr>
         ),
         empty: (
@@ -169,7 +166,6 @@ export function EscalationPolicy({ id, query }: { id: string; query: Query }) {
                 <OnCallCalendar
                   {...{ policy, query }}
                   rotation={policy.rotation as RotationFields}
-                  reload={read.reload}
                 />
                 {mayWrite && (
                   <OpenUrl<{ url: string }>

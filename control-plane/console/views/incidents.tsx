@@ -147,7 +147,7 @@ export function MaintenanceView() {
 type Draft = DataAt<'v1/status-pages/incident-drafts'>[number];
 
 /** An incident that services would open; a person decides. */
-function DraftCard({ draft, reload }: { draft: Draft; reload: () => unknown }) {
+function DraftCard({ draft }: { draft: Draft }) {
   const [isOpen, setOpen] = useState(false);
   const { id, name, severity, description, notifySubscribers } = draft;
   const at = (path: string | null) => (path ?? '').replace('{draftId}', id);
@@ -170,7 +170,6 @@ function DraftCard({ draft, reload }: { draft: Draft; reload: () => unknown }) {
           id={id}
           title={name}
           word="Dismiss"
-          onRemoved={reload}
         />
       </div>
       {isOpen && (
@@ -190,7 +189,7 @@ function DraftCard({ draft, reload }: { draft: Draft; reload: () => unknown }) {
 }
 
 function Drafts() {
-  const { data = [], reload } = useQuery('v1/status-pages/incident-drafts', {
+  const { data = [] } = useQuery('v1/status-pages/incident-drafts', {
     everyMs: refreshMs,
   });
   if (data.length === 0) return null;
@@ -199,7 +198,7 @@ function Drafts() {
       <p class="muted">Opened by services whose monitors fail. No visitor sees them.</p>
       <ul>
         {data.map((draft) => (
-          <DraftCard key={draft.id} draft={draft} reload={reload} />
+          <DraftCard key={draft.id} draft={draft} />
         ))}
       </ul>
     </Section>

@@ -36,7 +36,7 @@ function textOf({ from, until, person }: Override) {
 }
 
 /** Saves changes of overrides on top of what others have saved meanwhile. */
-function useChanges(path: `v1/escalation-policies/${string}`, reload: () => Promise<unknown>) {
+function useChanges(path: `v1/escalation-policies/${string}`) {
   const [last, setLast] = useState<Change | null>(null);
   const change = async ({ old, next, at }: Change) => {
     let place = 0;
@@ -53,8 +53,7 @@ function useChanges(path: `v1/escalation-policies/${string}`, reload: () => Prom
         ...(next === null ? [] : [next]),
       );
       return { rotation: { ...rotation, overrides: changed } };
-      // oxlint-disable-next-line typescript/no-misused-promises -- it waits for what it is given
-    }).finally(reload);
+    });
     setLast({ old: next, next: old, at: place });
   };
   return { last, change, forget: () => setLast(null) };
@@ -303,13 +302,11 @@ export function OnCallCalendar({
   policy,
   rotation,
   query,
-  reload,
 }: {
   policy: Policy;
   /** As the server gives it, with every default. */
   rotation: RotationFields;
   query: Query;
-  reload: () => Promise<unknown>;
 }) {
   useTick();
   const { mayWrite } = useMe();
@@ -322,7 +319,7 @@ export function OnCallCalendar({
     query: { from: monday / 1000, to: (ticks.at(-1) ?? monday) / 1000 },
     everyMs: 60_000,
   });
-  const changes = useChanges(path, () => Promise.all([reload(), read.reload()]));
+  const changes = useChanges(path);
   const [draft, setDraft] = useState<Draft | null>(null);
   const [asked, setAsked] = useState<Draft | null>(null);
   const [problem, attempt] = useAttempt();

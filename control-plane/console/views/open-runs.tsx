@@ -25,7 +25,6 @@ export function OpenRuns({ checkId }: { checkId: string }) {
       // The run ended in the meantime.
       if (failed.status !== 404) setProblem(failed);
     }
-    await read.reload();
   };
   const runs = read.data ?? [];
   if (runs.length === 0) return null;

@@ -16,7 +16,7 @@ interface Asked {
   isRemoval: boolean;
 }
 
-function AddPasskey({ onAdded }: { onAdded: (codes: string[]) => Promise<unknown> }) {
+function AddPasskey({ onAdded }: { onAdded: (codes: string[]) => void }) {
   const [added, setAdded] = useState(0);
   const form = useForm(async ({ name = '', password = '' }) => {
     let problem: string | null = null;
@@ -31,7 +31,7 @@ function AddPasskey({ onAdded }: { onAdded: (codes: string[]) => Promise<unknown
       const body = { name: name.trim(), state: asked.state, credential: made.credential };
       const { data } = await call('v1/users/me/passkeys', { method: 'POST', body });
       setAdded(added + 1);
-      await onAdded(data.recoveryCodes);
+      onAdded(data.recoveryCodes);
     });
     return problem === null ? refused : { status: -1, message: problem, issues: [] };
   });
@@ -55,12 +55,7 @@ function AddPasskey({ onAdded }: { onAdded: (codes: string[]) => Promise<unknown
   );
 }
 
-function Change({
-  passkey,
-  isRemoval,
-  onDone,
-  onClose,
-}: Asked & { onDone: () => Promise<unknown>; onClose: () => void }) {
+function Change({ passkey, isRemoval, onClose }: Asked & { onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement | null>(null);
   useEffect(() => {
     dialog.current?.showModal();
@@ -72,7 +67,6 @@ function Change({
       if (isRemoval) await call(`${path}/removal`, { method: 'POST', body: { password } });
       else await call(path, { method: 'PUT', body: { name: name.trim() } });
       onClose();
-      await onDone();
     }),
   );
   return (
@@ -119,10 +113,6 @@ export function Passkeys() {
   const [codes, setCodes] = useState<string[]>([]);
   const problem = problemHere();
   const count = read.data?.length ?? 0;
-  const onAdded = async (shown: string[]) => {
-    setCodes(shown);
-    await read.reload();
-  };
   return (
     <Section title="Passkeys">
       <p>
@@ -162,13 +152,12 @@ export function Passkeys() {
             </tr>
           ),
         })}
-      {problem === '' ? <AddPasskey onAdded={onAdded} /> : <p class="notice">{problem}</p>}
+      {problem === '' ? <AddPasskey onAdded={setCodes} /> : <p class="notice">{problem}</p>}
       {asked !== null && (
         <Change
           key={asked.passkey.id}
           passkey={asked.passkey}
           isRemoval={asked.isRemoval}
-          onDone={read.reload}
           onClose={() => setAsked(null)}
         />
       )}

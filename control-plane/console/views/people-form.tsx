@@ -5,6 +5,7 @@ import type { Issue } from '../session.ts';
 import { useRef, useState } from 'preact/hooks';
 import { toProblem } from '../problem.ts';
 import { roles } from '../facts.ts';
+import { refresh } from '../query.ts';
 
 interface Refused {
   status: number;
@@ -128,6 +129,7 @@ export function useForm(
     const button = submitter instanceof HTMLButtonElement ? submitter.value : '';
     const refused = await work(fields, button);
     setRefusal(refused);
+    await refresh();
     setBusy(false);
     const [first] = refused?.issues ?? [];
     const input = first && element.elements.namedItem(first.path);

@@ -9,7 +9,7 @@ import { Action, Section } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
 import { Empty, Refusal } from '../parts/notices.tsx';
 import { Ago } from '../parts/time.tsx';
-import { useQuery } from '../query.ts';
+import { refresh, useQuery } from '../query.ts';
 import { link } from '../router.ts';
 import { Field, grantable, roleName, roleWords, useForm, wordsOfRefusal } from './people-form.tsx';
 
@@ -122,7 +122,7 @@ function LinkToCopy({ address }: { address: string }) {
   );
 }
 
-function Invite({ held, onInvited }: { held: Role; onInvited: () => Promise<unknown> }) {
+function Invite({ held }: { held: Role }) {
   const [made, setMade] = useState<{ email: string; link: string | null } | null>(null);
   const form = useForm(async ({ email = '', role }) => {
     setMade(null);
@@ -132,7 +132,6 @@ function Invite({ held, onInvited }: { held: Role; onInvited: () => Promise<unkn
         body: { email: email.trim(), role: role as Role },
       });
       setMade(data);
-      await onInvited();
       return null;
     } catch (error) {
       const problem = toProblem(error);
@@ -202,7 +201,7 @@ export function PeopleView() {
     await trying(setProblem, () =>
       call(`v1/people/${person.id}`, { method: 'PUT', body: { role } }),
     );
-    await people.reload();
+    await refresh();
   };
   const remove = async () => {
     if (leaving === null) return;
@@ -210,11 +209,9 @@ export function PeopleView() {
       call(`v1/people/${leaving.id}`, { method: 'DELETE' }),
     );
     if (isDone) setLeaving(null);
-    await people.reload();
   };
   const revoke = (id: string) => async () => {
     await trying(setProblem, () => call(`v1/invitations/${id}`, { method: 'DELETE' }));
-    await invitations.reload();
   };
   return (
     <>
@@ -226,7 +223,7 @@ export function PeopleView() {
       </div>
       <Refusal text={leaving === null && problem} />
       <Section title="Invite a colleague">
-        <Invite held={held} onInvited={invitations.reload} />
+        <Invite held={held} />
       </Section>
       <Section title="People of this account">
         {List({

@@ -78,7 +78,7 @@ function Identity({ me }: { me: MeData }) {
   );
 }
 
-function Password({ me, onChanged }: { me: MeData; onChanged: () => Promise<unknown> }) {
+function Password({ me }: { me: MeData }) {
   const [saves, setSaves] = useState(0);
   const form = useForm(async ({ currentPassword = '', newPassword = '' }) => {
     const body = { currentPassword, newPassword };
@@ -86,7 +86,6 @@ function Password({ me, onChanged }: { me: MeData; onChanged: () => Promise<unkn
     if (problem === null) {
       // The form is drawn anew, without what was typed.
       setSaves(saves + 1);
-      await onChanged();
     }
     return problem;
   });
@@ -120,7 +119,7 @@ function ConfirmApp({
 }: {
   secret: string;
   uri: string;
-  onDone: (codes: string[]) => Promise<unknown>;
+  onDone: (codes: string[]) => void;
 }) {
   const form = useForm((fields) =>
     problemOf(async () => {
@@ -128,7 +127,7 @@ function ConfirmApp({
         method: 'PUT',
         body: { code: fields.code ?? '' },
       });
-      await onDone(data.recoveryCodes);
+      onDone(data.recoveryCodes);
     }),
   );
   return (
@@ -168,13 +167,11 @@ function SecondFactor() {
       const body = { password, code };
       await call('v1/users/me/second-factor/removal', { method: 'POST', body });
       setCodes([]);
-      await factor.reload();
     }),
   );
-  const onDone = async (shown: string[]) => {
+  const onDone = (shown: string[]) => {
     setMade(null);
     setCodes(shown);
-    await factor.reload();
   };
   if (factor.data === undefined) return null;
   const left = factor.data.recoveryCodesLeft;
@@ -249,13 +246,12 @@ export function ProfileView() {
   }
   const end = (id: string) => async () => {
     await problemOf(() => call(`v1/users/me/sessions/${id}`, { method: 'DELETE' }));
-    await sessions.reload();
   };
   return (
     <>
       <h1>Profile</h1>
       <Identity me={me} />
-      <Password me={me} onChanged={sessions.reload} />
+      <Password me={me} />
       <SecondFactor />
       <Passkeys />
       <Devices />

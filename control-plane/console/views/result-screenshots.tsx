@@ -148,7 +148,7 @@ export function Screenshots({ result }: { result: CheckResult }) {
   const seen = result.browserCheckResult ?? result.playwrightCheckResult;
   const comparisons = seen?.screenshotComparisons ?? [];
   const path = `v1/checks/${encodeURIComponent(checkId)}/baselines` as const;
-  const { data, reload } = useQuery(comparisons.length === 0 ? null : path);
+  const { data } = useQuery(comparisons.length === 0 ? null : path);
   // Runs that people only try have no approvals.
   const mayApprove = useMe().mayWrite && data !== undefined;
   const [problem, attempt] = useAttempt();
@@ -168,12 +168,10 @@ export function Screenshots({ result }: { result: CheckResult }) {
         method: 'POST',
         body: paths === undefined ? {} : { paths },
       });
-      await reload();
     });
   const withdraw = (baselineId: string) =>
     attempt(async () => {
       await call(`${path}/${baselineId}`, { method: 'DELETE' });
-      await reload();
     });
   const approvalOf = (of: ScreenshotComparison) =>
     data?.find(

@@ -166,7 +166,6 @@ export function TestSessionView({ id }: { id: string }) {
   const { metadata, status } = session;
   const cancel = attempt(async () => {
     await call(`v1/test-sessions/${encodeURIComponent(id)}/cancel`, { method: 'POST', body: {} });
-    await read.reload();
   });
   const repository = metadata.repoUrl === undefined ? null : safeLink(metadata.repoUrl);
   return (
