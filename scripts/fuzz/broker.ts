@@ -16,6 +16,8 @@ export interface Door {
   apiKey: string;
   seed: number;
   number: number;
+  /** Only a command that is a process has a limit of memory, and it takes a second to start. */
+  how: 'run' | 'spawn';
 }
 
 interface Step {

@@ -402,10 +402,11 @@ class Sequence {
 
   /** Doors that are no operations. */
   async #playDoors(): Promise<void> {
-    const { cp, report, seed } = this.#game;
+    const { cp, report, seed, steps } = this.#game;
     const of = {
       ...{ url: cp.url, accountId: this.#own.accountId, apiKey: this.#keys.full },
       ...{ seed: (seed * 1_000_003 + this.#number) | 0, number: this.#number },
+      how: steps < 400 ? ('run' as const) : ('spawn' as const),
     };
     const note = (problem: string) =>
       report.failures.set(

@@ -91,7 +91,8 @@ test('a backup taken while serve writes is restored as it was', async () => {
     () => 'nothing is written',
   );
   const before = writer.acknowledged();
-  const made = await operator.json<{ keyFile: string }>('backup', '--with-key', backup);
+  const { out } = await operator.spawn('backup', '--with-key', backup, '--json');
+  const made = JSON.parse(out) as { keyFile: string };
   const after = writer.acknowledged();
   await writer.stop();
   assert.equal(made.keyFile, `${backup}.key`);
@@ -104,7 +105,8 @@ test('a backup taken while serve writes is restored as it was', async () => {
   assert.ok(after > before, 'nothing was written during the backup');
   assert.ok(before <= written && written <= after + 1, `${before} <= ${written} <= ${after}`);
   const other = new Operator(join(folder.path, 'other'));
-  const restored = await other.json<Restored>('restore', backup, '--yes');
+  const { out: done } = await other.spawn('restore', backup, '--yes', '--json');
+  const restored = JSON.parse(done) as Restored;
   assert.deepEqual(restored.applied, []);
   assert.equal(restored.kept, null);
   assert.deepEqual(rowCounts(other.database), counts);

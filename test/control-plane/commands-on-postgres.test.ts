@@ -154,7 +154,7 @@ test('a replica with another key does not start, and neither do two that begin w
   await execute(database.url, 'drop schema public cascade', 'create schema public');
   const outcomes = await Promise.all(
     [key, 'o'.repeat(40)].map((ENCRYPTION_KEY) =>
-      operatorOf(folder.path, database, { ENCRYPTION_KEY }).run('migrate'),
+      operatorOf(folder.path, database, { ENCRYPTION_KEY }).spawn('migrate'),
     ),
   );
   assert.deepEqual(outcomes.map(({ code }) => code).sort(), [0, 2], JSON.stringify(outcomes));

@@ -1,4 +1,3 @@
-// Own process: it starts many programs.
 // SQLite only: commands work on a file; those on PostgreSQL have tests of their own.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -252,7 +251,7 @@ test('accounts are made, changed and listed', async () => {
   );
   const { name, plan, runtimeId, badges } = changed;
   assert.deepEqual([name, plan, runtimeId, badges], ['Shop', 'team', '2025.04', true]);
-  await operator.run('accounts', 'set', accountId, '--name', 'Store');
+  await operator.spawn('accounts', 'set', accountId, '--name', 'Store');
   assert.deepEqual(await operator.json('accounts', 'list'), [{ ...changed, name: 'Store' }]);
   assert.match((await operator.run('accounts', 'list')).out, /\tStore\tteam\t2025\.04\ton\t/);
   assert.deepEqual(queryDatabase(operator.database, 'select settings_json from accounts')[0], {

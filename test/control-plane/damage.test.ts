@@ -212,14 +212,12 @@ test('a damaged database is refused with what to do, and salvage and restore bri
   const { code, error } = await operator.run('serve');
   assert.equal(code, 2);
   assert.match(error, /control-plane\.db .*control-plane salvage/s);
-  const verified = await operator.run('verify', '--json');
+  const verified = await operator.spawn('verify', '--json');
   assert.equal(verified.code, 1);
   assert.equal((JSON.parse(verified.out) as { ok: boolean }).ok, false);
   const salvaged = join(folder.path, 'salvaged.db');
-  const done = await operator.json<{ tables: { table: string; rows: number }[] }>(
-    'salvage',
-    salvaged,
-  );
+  const { out } = await operator.spawn('salvage', salvaged, '--json');
+  const done = JSON.parse(out) as { tables: { table: string; rows: number }[] };
   assert.ok(done.tables.some(({ table, rows }) => table === 'accounts' && rows === 1));
   assert.equal((await operator.run('restore', '--yes', salvaged)).code, 0);
   await using running = await operator.serve();

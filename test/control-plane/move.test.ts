@@ -229,7 +229,7 @@ test('a move that was killed is served by nobody and begun again by the next', a
     );
   }
   await query(target, 'drop trigger refuse on check_statuses');
-  const again = await operator.run('move');
+  const again = await operator.spawn('move');
   assert.equal(again.code, 0, again.error);
   assert.match(again.out, /\ncopied 2 code bundles\n$/);
   assert.match(again.error, /did not end: beginning again/);

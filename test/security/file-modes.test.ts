@@ -97,10 +97,10 @@ test('a backup, and a database that is restored from one, are private', async ()
   chmodSync(folder.path, 0o755);
   const before = process.umask(0o022);
   const operator = new Operator(folder.path);
-  await operator.run('keys', 'create', '--name', 'a');
+  await operator.spawn('keys', 'create', '--name', 'a');
   const backup = join(folder.path, 'backup.db');
-  assert.equal((await operator.run('backup', backup)).code, 0);
-  assert.equal((await operator.run('restore', '--yes', backup)).code, 0);
+  assert.equal((await operator.spawn('backup', backup)).code, 0);
+  assert.equal((await operator.spawn('restore', '--yes', backup)).code, 0);
   process.umask(before);
   assertPrivate(folder.path, everythingIn(folder.path));
 });

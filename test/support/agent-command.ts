@@ -12,6 +12,11 @@ export interface CommandOutcome {
   error: string;
 }
 
+/** What reaches a user is never a stack trace. */
+export function assertNoTrace(error: string): void {
+  assert.equal(/\n\s+at /.test(error), false, `a stack trace reached the user: ${error}`);
+}
+
 /** Runs a program to its end, which is never a stack trace. */
 export async function runToEnd(
   words: readonly string[],
@@ -27,7 +32,7 @@ export async function runToEnd(
   child.stdout.on('data', (chunk) => (out += String(chunk)));
   child.stderr.on('data', (chunk) => (error += String(chunk)));
   const [code] = (await once(child, 'close')) as [number];
-  assert.equal(/\n\s+at /.test(error), false, `a stack trace reached the user: ${error}`);
+  assertNoTrace(error);
   return { code, out, error };
 }
 

@@ -1,9 +1,64 @@
-/** The command line of the control plane, as processes on a database in a folder. */
+/** The command line of the control plane, on a database in a folder. */
 import assert from 'node:assert/strict';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { join } from 'node:path';
-import { Program } from '../../proof/program.ts';
-import { runToEnd, type CommandOutcome } from './agent-command.ts';
+import { runCommand } from '../../control-plane/app/run-command.ts';
+import { Program, surroundings } from '../../proof/program.ts';
+import { assertNoTrace, runToEnd, type CommandOutcome } from './agent-command.ts';
 import { controlPlaneProgram } from './programs.ts';
+
+/** What a command in this process has written. */
+const written = new AsyncLocalStorage<{ stdout: string; stderr: string }>();
+
+for (const name of ['stdout', 'stderr'] as const) {
+  const write = process[name].write.bind(process[name]) as (...given: unknown[]) => boolean;
+  process[name].write = (text: string | Uint8Array, ...given: unknown[]): boolean => {
+    const own = written.getStore();
+    if (own === undefined) return write(text, ...given);
+    own[name] += String(text);
+    return true;
+  };
+}
+
+function setEnvironment(values: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) if (!(name in values)) delete process.env[name];
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined) process.env[name] = value;
+}
+
+let inTurn: Promise<unknown> = Promise.resolve();
+
+/** A command in this process: loading a program takes longer than most commands run. One at a time has the environment. */
+function runHere(
+  words: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<CommandOutcome> {
+  const work = inTurn.then(async () => {
+    const environment = { ...process.env };
+    const { exitCode } = process;
+    setEnvironment({ ...surroundings(), ...settings });
+    process.exitCode = undefined;
+    try {
+      const { stdout: out, stderr: error } = await written.run(
+        { stdout: '', stderr: '' },
+        async () => {
+          await runCommand(words);
+          return written.getStore() ?? assert.fail();
+        },
+      );
+      assertNoTrace(error);
+      return { code: Number(process.exitCode ?? 0), out, error };
+    } finally {
+      setEnvironment(environment);
+      process.exitCode = exitCode;
+    }
+  });
+  inTurn = work.catch(() => undefined);
+  return work;
+}
+
+/** Those that stay until they are stopped, or read what is typed. */
+const isProcess = (words: readonly string[]): boolean => ['serve', 'mcp'].includes(words[0] ?? '');
 
 export class Operator {
   readonly database: string;
@@ -23,6 +78,13 @@ export class Operator {
 
   /** Runs a command to its end, which is never a stack trace. */
   run(...args: string[]): Promise<CommandOutcome> {
+    return this.#program !== controlPlaneProgram || isProcess(args)
+      ? this.spawn(...args)
+      : runHere(args, this.#settings);
+  }
+
+  /** The same as a process of its own, as users start it. */
+  spawn(...args: string[]): Promise<CommandOutcome> {
     return runToEnd([this.#program, ...args], this.#settings);
   }
 

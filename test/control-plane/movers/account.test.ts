@@ -1,4 +1,3 @@
-// Own process: it starts many programs.
 // PostgreSQL in the long tier: projects.test.ts, result-fields.test.ts, status-pages/pages.test.ts, variables.test.ts
 // and read-only-keys.test.ts run its statements on both.
 import assert from 'node:assert/strict';
@@ -135,6 +134,7 @@ async function mover(sourceUrl: string, key: string) {
   return {
     ...{ cp, folder },
     run: (...more: string[]) => operator.run(...command, ...more),
+    spawn: (...more: string[]) => operator.spawn(...command, ...more),
     json: (...more: string[]) => operator.json<Moved>(...command, ...more),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -152,7 +152,7 @@ test('an account of 300 resources moves without a silent loss, and a second plan
   await using source = await serveAccount(recorded);
   await using to = await mover(source.url, recordedKey);
   const { cp } = to;
-  const plan = await to.run();
+  const plan = await to.spawn();
   assert.equal(plan.code, 0, plan.error);
   assert.equal((plan.out + plan.error).includes(recordedKey), false);
   assert.match(plan.error, /nothing was changed; --yes applies it/);

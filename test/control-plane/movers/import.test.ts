@@ -1,4 +1,3 @@
-// Own process: it starts many programs.
 // PostgreSQL in the long tier: projects.test.ts, resources.test.ts and status-pages/pages.test.ts run on both what it
 // asks of the control plane; the database that it imports is a file of SQLite.
 import assert from 'node:assert/strict';

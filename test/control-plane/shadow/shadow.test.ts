@@ -223,7 +223,7 @@ test('20 of 20 seeded differences are listed with the evidence of both, and agre
   const keyFile = join(folder.path, 'key');
   writeFileSync(keyFile, key, { mode: 0o600 });
   const source = ['--api-key-file', keyFile, '--base-url', `${url}/`];
-  const started = await operator.run('shadow', 'start', ...source, '--url', cp.url);
+  const started = await operator.spawn('shadow', 'start', ...source, '--url', cp.url);
   assert.equal(started.code, 0, started.error);
   assert.equal((started.out + started.error).includes(key), false);
   clock.advance(hours * 60 * minute);

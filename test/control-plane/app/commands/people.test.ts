@@ -50,7 +50,7 @@ test('a command prints a link for the first person, and an operator who is locke
   await again.exited;
   assert.ok(!again.lines.some((line) => line.includes('no people yet')));
   assert.match(
-    await operator.refused(1, 'people', 'reset', 'x@y.example'),
+    (await operator.spawn('people', 'reset', 'x@y.example')).error,
     /nobody has the address/,
   );
   assert.match(await operator.refused(2, 'people', 'invite', 'x'), /is not an e-mail address/);

@@ -1,0 +1,30 @@
+import { inspect } from 'node:util';
+import { CommanderError } from 'commander';
+import { registerNamed, withVersionCommand } from '@monitor/shared/named-commands.ts';
+import { processEnvironment } from '../core/environment.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { describeFailure, OperatorError } from '../errors/operator-error.ts';
+import { commands, newProgram } from './program.ts';
+
+/** Runs the command of these words to its end. What it ends with is the exit code of the process. */
+export async function runCommand(words: readonly string[]): Promise<void> {
+  const program = newProgram();
+  const given = withVersionCommand(words);
+  const isCompletion = given[0] === 'complete';
+  if (!isCompletion) await registerNamed(program, commands, given);
+  try {
+    if (isCompletion) {
+      const { complete } = await import('@monitor/shared/completion.ts');
+      const lines = await complete(program, commands, given.slice(2));
+      process.stdout.write(lines.map((line) => `${line}\n`).join(''));
+    } else await program.parseAsync(given, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    } else {
+      process.stderr.write(`${describeFailure(error)}\n`);
+      if (processEnvironment['LOG_LEVEL'] === 'debug') process.stderr.write(`${inspect(error)}\n`);
+      process.exitCode = error instanceof OperatorError ? error.exitCode : exitCodes.failed;
+    }
+  }
+}
