@@ -50,19 +50,12 @@ export interface FieldRow extends Facts {
   differs?: Omit<Facts, 'default'> & { why: string };
   /** It stands inside a free-form object, so a test shows it rather than the schema. */
   proof?: Proof;
-  later?: Later;
 }
 
 /** A test that shows it; it must exist under that name. */
 export interface Proof {
   file: string;
   test: string;
-}
-
-/** C: scripts, browsers, artifacts, error groups. D: alerts, public pages. E: agent images. */
-export interface Later {
-  change: 'C' | 'D' | 'E';
-  why: string;
 }
 
 export interface OperationRow {
@@ -106,11 +99,6 @@ export interface ProofRow {
   proof: Proof;
 }
 
-export interface LaterRow {
-  says: string;
-  later: Later;
-}
-
 /** All values of a named schema. */
 export interface EnumRow {
   says: string;
@@ -119,7 +107,7 @@ export interface EnumRow {
 }
 
 export type Row =
-  FieldRow | OperationRow | ParameterRow | RequestRow | LimitRow | ProofRow | LaterRow | EnumRow;
+  FieldRow | OperationRow | ParameterRow | RequestRow | LimitRow | ProofRow | EnumRow;
 
 export interface Section {
   heading: string;
@@ -261,6 +249,10 @@ function field(line: string, more: Partial<FieldRow> = {}): FieldRow {
   }
   return row as unknown as FieldRow;
 }
+
+/** What is said, and the test of a file that shows it. */
+const shownBy = (file: string, tests: Readonly<Record<string, string>>): ProofRow[] =>
+  Object.entries(tests).map(([says, test]) => ({ says, proof: { file, test } }));
 
 const shown = (says: string, file: string, test: string): ProofRow => ({
   says,
@@ -433,21 +425,14 @@ export const sections: readonly Section[] = [
     rows: 3,
     values: 0,
     table: [
-      shown(
-        '1: frequency 0, offsets 10, 20 and 30 seconds',
-        here,
-        'frequencyOffset: frequency 0 takes 10, 20 and 30 and nothing else',
-      ),
-      shown(
-        '2: up to 60, from 1 to ten a minute',
-        here,
-        'frequencyOffset: both sides of the bounds of every frequency',
-      ),
-      shown(
-        '3: above 60, from 1 to one an hour',
-        here,
-        'frequencyOffset: both sides of the bounds of every frequency',
-      ),
+      ...shownBy(here, {
+        '1: frequency 0, offsets 10, 20 and 30 seconds':
+          'frequencyOffset: frequency 0 takes 10, 20 and 30 and nothing else',
+        '2: up to 60, from 1 to ten a minute':
+          'frequencyOffset: both sides of the bounds of every frequency',
+        '3: above 60, from 1 to one an hour':
+          'frequencyOffset: both sides of the bounds of every frequency',
+      }),
     ],
   },
   {
@@ -1286,21 +1271,14 @@ export const sections: readonly Section[] = [
         headers: { 'x-service-account': '$accountId' },
         status: 200,
       },
-      shown(
-        '201 for creations',
-        here,
-        'every creation of the specification is declared with 201, the deletion with 204, the rest with 200',
-      ),
-      shown(
-        '204 with no body for the delete',
-        here,
-        'an update of an incident of a dashboard is deleted without a body',
-      ),
-      shown(
-        'Successful for the others',
-        here,
-        'every creation of the specification is declared with 201, the deletion with 204, the rest with 200',
-      ),
+      ...shownBy(here, {
+        '201 for creations':
+          'every creation of the specification is declared with 201, the deletion with 204, the rest with 200',
+        '204 with no body for the delete':
+          'an update of an incident of a dashboard is deleted without a body',
+        'Successful for the others':
+          'every creation of the specification is declared with 201, the deletion with 204, the rest with 200',
+      }),
       ...['updateURLMonitor', 'createDNSMonitor', 'createBrowserCheck', 'updateCheckGroup'].map(
         (operation): ParameterRow => ({
           parameter: 'autoAssignAlerts',
@@ -1608,36 +1586,21 @@ export const sections: readonly Section[] = [
     rows: 6,
     values: 0,
     table: [
-      shown(
-        'GET /-/readiness is 200 when ready',
-        agentTests,
-        'SIGTERM lets a running check finish, keeps liveness and ends with 0',
-      ),
-      shown(
-        'GET /-/readiness is 503 during shutdown',
-        agentTests,
-        'SIGTERM lets a running check finish, keeps liveness and ends with 0',
-      ),
-      shown(
-        'GET /-/liveness is 200',
-        agentTests,
-        'SIGTERM lets a running check finish, keeps liveness and ends with 0',
-      ),
-      shown(
-        'GET /health is 200',
-        agentTests,
-        'SIGTERM lets a running check finish, keeps liveness and ends with 0',
-      ),
-      shown(
-        'port 8081 by default',
-        here,
-        'the health port of an agent is 8081 unless AGENT_HEALTH_PORT says otherwise',
-      ),
-      shown(
-        'AGENT_HEALTH_PORT',
-        here,
-        'the health port of an agent is 8081 unless AGENT_HEALTH_PORT says otherwise',
-      ),
+      ...shownBy(agentTests, {
+        'GET /-/readiness is 200 when ready':
+          'SIGTERM lets a running check finish, keeps liveness and ends with 0',
+        'GET /-/readiness is 503 during shutdown':
+          'SIGTERM lets a running check finish, keeps liveness and ends with 0',
+        'GET /-/liveness is 200':
+          'SIGTERM lets a running check finish, keeps liveness and ends with 0',
+        'GET /health is 200': 'SIGTERM lets a running check finish, keeps liveness and ends with 0',
+      }),
+      ...shownBy(here, {
+        'port 8081 by default':
+          'the health port of an agent is 8081 unless AGENT_HEALTH_PORT says otherwise',
+        AGENT_HEALTH_PORT:
+          'the health port of an agent is 8081 unless AGENT_HEALTH_PORT says otherwise',
+      }),
     ],
   },
   {
@@ -1836,21 +1799,12 @@ export const sections: readonly Section[] = [
         ),
         facts: { minimum: 1, maximum: 43_200 },
       },
-      shown(
-        'window of check results',
-        windows,
-        'check results: the last six hours, or six hours after from',
-      ),
-      shown(
-        'window of alert notifications',
-        windows,
-        'alert notifications are listed in windows of 24 hours',
-      ),
-      shown(
-        'request rate of the alert notification list',
-        windows,
-        'the alert notification list takes five requests in ten seconds',
-      ),
+      ...shownBy(windows, {
+        'window of check results': 'check results: the last six hours, or six hours after from',
+        'window of alert notifications': 'alert notifications are listed in windows of 24 hours',
+        'request rate of the alert notification list':
+          'the alert notification list takes five requests in ten seconds',
+      }),
       shown(
         'artifact upload size',
         'test/control-plane/results/artifacts/uploads.test.ts',
@@ -1863,8 +1817,10 @@ export const sections: readonly Section[] = [
     rows: 19,
     values: 7,
     table: [
-      shown('1: /v1, and /v2 for check groups', here, 'paths carry a major version'),
-      shown('2: doubleCheck is deprecated', here, 'doubleCheck is published as deprecated'),
+      ...shownBy(here, {
+        '1: /v1, and /v2 for check groups': 'paths carry a major version',
+        '2: doubleCheck is deprecated': 'doubleCheck is published as deprecated',
+      }),
       { says: '3: runtime identifiers', schema: 'RuntimeId', values: runtimeIds },
       shown(
         'agent 7.0.2: a migration image with several runtimes',
@@ -1891,16 +1847,12 @@ export const sections: readonly Section[] = [
         agentTests,
         'SIGTERM lets a running check finish, keeps liveness and ends with 0',
       ),
-      shown(
-        'agent 6.3.0: dev image',
-        imageTests,
-        'the dev image adds compilers and package managers to the full one',
-      ),
-      shown(
-        'agent 6.2.0: no devDependencies in the image',
-        imageTests,
-        'no image installs devDependencies: one script installs packages, and omits them',
-      ),
+      ...shownBy(imageTests, {
+        'agent 6.3.0: dev image':
+          'the dev image adds compilers and package managers to the full one',
+        'agent 6.2.0: no devDependencies in the image':
+          'no image installs devDependencies: one script installs packages, and omits them',
+      }),
       shown(
         'agent 6.1.7: the Authorization header is scrubbed',
         'test/agent/runners/multi-step.test.ts',
@@ -1911,26 +1863,18 @@ export const sections: readonly Section[] = [
         'test/agent/runners/playwright/suite-environment.test.ts',
         'CI is set for sessions, deployments and the command line, and never otherwise',
       ),
-      shown(
-        'agent 6.1.5: Playwright metrics',
-        'test/agent/runners/playwright/run-playwright.test.ts',
-        'a suite runs with the browser of this machine, every test is listed, and no file of the machine is handed out',
-      ),
-      shown(
-        'agent 6.1.4: reporting',
-        'test/agent/runners/playwright/run-playwright.test.ts',
-        'a suite without tests, with a broken configuration or command fails and says so',
-      ),
-      shown(
-        'agent 6.1.3: central scrubbing of secrets',
-        'test/e2e/code.test.ts',
-        'checks of every type run, and no secret comes out in any encoding',
-      ),
-      shown(
-        'agent 6.1.2: SERVICE_SECRET_ variables',
-        'test/e2e/code.test.ts',
-        'checks of every type run, and no secret comes out in any encoding',
-      ),
+      ...shownBy('test/agent/runners/playwright/run-playwright.test.ts', {
+        'agent 6.1.5: Playwright metrics':
+          'a suite runs with the browser of this machine, every test is listed, and no file of the machine is handed out',
+        'agent 6.1.4: reporting':
+          'a suite without tests, with a broken configuration or command fails and says so',
+      }),
+      ...shownBy('test/e2e/code.test.ts', {
+        'agent 6.1.3: central scrubbing of secrets':
+          'checks of every type run, and no secret comes out in any encoding',
+        'agent 6.1.2: SERVICE_SECRET_ variables':
+          'checks of every type run, and no secret comes out in any encoding',
+      }),
       shown(
         'agent 6.1.1: proxy variables during installation',
         'test/agent/runners/playwright/install-suite.test.ts',
