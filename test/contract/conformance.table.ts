@@ -1883,7 +1883,7 @@ export const sections: readonly Section[] = [
       shown(
         'agent 6.1.0: secrets found at run time',
         'test/agent/runners/browser.test.ts',
-        'a page that never stops ends at the deadline; the next run is green, answers a dialog and has its secrets learned',
+        'a page that never stops ends at the deadline; the next run counts what goes wrong in its pages, answers a dialog and has its secrets learned',
       ),
       shown(
         'agent 6.0.7: networking',

@@ -9,7 +9,7 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { artifactReference, type ArtifactType } from '@monitor/shared/contract/check-result.ts';
 import { createBrowserPool, type BrowserPool } from '../../agent/browsers/browser-pool.ts';
-import { findBrowser, type FoundBrowser } from '../../agent/browsers/find-browser.ts';
+import type { FoundBrowser } from '../../agent/browsers/find-browser.ts';
 import { createScriptSessions } from '../../agent/browsers/script-sessions.ts';
 import type { RunnerContext, Scripting } from '../../agent/runners/runner.ts';
 import type { InstalledRuntime } from '../../agent/runtimes/installed-runtime.ts';
@@ -17,6 +17,7 @@ import { createGateway } from '../../agent/net/gateway/gateway.ts';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
 import { trustOfRuns } from '../../agent/script-host/trust-of-runs.ts';
 import type { ScriptLimits } from '../../agent/script-host/script-host.ts';
+import { foundBrowser } from './found-browser.ts';
 import { runnerContext } from './runner-context.ts';
 import { withoutScripting } from './plain.ts';
 
@@ -85,14 +86,12 @@ export async function openScriptWorld(
     limits: { ...limits, ...options.limits },
     trust: await trustOfRuns(extra, gateway.certificate),
   });
-  let found: Promise<FoundBrowser> | null = null;
   const browser =
     options.browser ??
-    (() =>
-      (found ??= findBrowser({
-        packagesFolder: rootFolder,
-        chosenPath: process.env['AGENT_CHROMIUM_PATH'],
-      }).then((one) => ({ ...one, args: [...one.args, ...gateway.browserArgs] }))));
+    (async () => {
+      const one = await foundBrowser();
+      return { ...one, args: [...one.args, ...gateway.browserArgs] };
+    });
   const retired: string[] = [];
   const ends = new EventEmitter();
   const sessions = createScriptSessions({

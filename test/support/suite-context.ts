@@ -1,5 +1,6 @@
 /** Runs suites as the worker would: a real script host, real processes, a bundle out of a folder. */
 import { chmod, copyFile, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { create } from 'tar';
@@ -7,7 +8,6 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { playwrightCheck } from '@monitor/shared/contract/checks/playwright.ts';
 import { AgentError } from '../../agent/errors.ts';
-import { findBrowser, type FoundBrowser } from '../../agent/browsers/find-browser.ts';
 import type { RunnerContext, Scripting } from '../../agent/runners/runner.ts';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
 import { runnerContext } from './runner-context.ts';
@@ -19,6 +19,13 @@ export const testLimits = {
   ...{ memoryBytes: 2_764 * mebibyte, diskBytes: 1_024 * mebibyte, files: 20_000, processes: 256 },
   outputBytes: 16 * mebibyte,
 };
+
+/** Puts the Playwright of this repository into a suite, in place of an installation. */
+export const installCommand = [
+  'mkdir -p node_modules/@playwright node_modules/.bin',
+  `ln -s ${dirname(createRequire(import.meta.url).resolve('@playwright/test/package.json'))} node_modules/@playwright/test`,
+  'ln -s ../@playwright/test/cli.js node_modules/.bin/playwright',
+].join(' && ');
 
 export interface SuiteWorld extends AsyncDisposable {
   /** For whatever a test keeps. */
@@ -34,10 +41,6 @@ export interface SuiteChange extends Partial<Omit<RunnerContext, 'run' | 'script
   run?: Partial<RunnerContext['run']>;
   scripting?: Partial<Scripting>;
 }
-
-/** The browser of this machine; a test that needs one fails with what was looked for. */
-export const browserOfMachine = (): Promise<FoundBrowser> =>
-  findBrowser({ packagesFolder: join(import.meta.dirname, '../..') });
 
 /** What installers need here to reach their registry. */
 function networkOfMachine(): Record<string, string> {

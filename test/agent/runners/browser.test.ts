@@ -37,23 +37,38 @@ describe('browser checks', () => {
   const body = (text: string): string =>
     `import { test, expect } from '@playwright/test';\ntest('shop', async ({ page, context }) => {\n${text}\n});\n`;
 
-  test('a passing script shows its pages, their vitals, its output, and keeps no evidence', async () => {
+  test('a passing script shows its pages, their vitals and its output, keeps no evidence, and is configured by the check before a file', async () => {
     const context = world.context();
     const seen = await runBrowser(
       definitionOfScript(
         body(
           `console.log('hello from the script');
-          await page.goto('${site.url}/');
+          await page.goto('/');
+          expect(page.viewportSize()?.width).toBe(640);
           await page.click('a');
           await expect(page).toHaveTitle('Second');
           await page.screenshot({ path: 'second.png' });`,
         ),
+        {
+          playwrightConfig: {
+            ...{ use: { baseURL: site.url, viewport: { width: 640, height: 480 } } },
+            workers: 4,
+          },
+          dependencies: [
+            {
+              path: 'playwright.config.js',
+              content: 'module.exports = { use: { viewport: { width: 700, height: 500 } } };',
+            },
+          ],
+        },
       ),
       context,
     );
     assert.equal(seen.failure, null);
     const result = resultOf(seen);
     assert.equal(result.type, 'PLAYWRIGHT_TEST');
+    const [warned, ...lines] = result.jobLog;
+    assert.match(warned?.msg ?? '', /workers \(ignored\)/);
     assert.deepEqual(
       result.pages.map(({ title, url }) => [title, url]),
       [
@@ -69,8 +84,8 @@ describe('browser checks', () => {
     assert.ok((first.network[0].sizeBytes ?? 0) > 0);
     assert.equal(second?.screenshots.length, 1);
     assert.deepEqual(
-      result.jobLog.map(({ msg, level }) => [msg, level]),
-      [['hello from the script', 'INFO']],
+      [warned?.level, ...lines.map(({ msg, level }) => [msg, level])],
+      ['WARN', ['hello from the script', 'INFO']],
     );
     assert.deepEqual(result.playwrightTestTraces, []);
     assert.equal(result.tests[0]?.status, 'passed');
@@ -101,41 +116,16 @@ describe('browser checks', () => {
     assert.equal((await readFile(trace?.path ?? '')).subarray(0, 2).toString(), 'PK');
   });
 
-  test('what goes wrong in pages is counted and listed, and a target that does not answer has no vitals', async () => {
-    const seen = await runBrowser(
-      definitionOfScript(
-        body(
-          `await page.goto('${site.url}/errors'); await page.waitForTimeout(100);
-          await (await context.newPage()).goto('http://127.0.0.1:65533/').catch(() => undefined);`,
-        ),
-      ),
-      world.context(),
-    );
-    assert.equal(seen.failure, null);
-    const { traceSummary, pages } = resultOf(seen);
-    const [wrong, silent] = pages;
-    assert.ok(traceSummary.consoleErrors >= 1);
-    assert.equal(traceSummary.networkErrors, 2);
-    assert.equal(traceSummary.documentErrors, 1);
-    assert.ok(wrong?.console.some(({ text, type }) => text === 'bad thing' && type === 'error'));
-    assert.ok(wrong?.console.some(({ text }) => text === 'fine'));
-    assert.ok(wrong?.network.some(({ url, status }) => url.endsWith('.png') && status === 404));
-    assert.equal(silent?.network[0]?.failure, 'net::ERR_CONNECTION_REFUSED');
-    assert.deepEqual(silent.webVitals, {});
-  });
+  const mark = `require('fs').writeFileSync('degraded.json', JSON.stringify({ messages: ['slow shop'] }));`;
 
-  test('a soft failure fails the check, and degrades it when the script says so', async () => {
-    const soft = `await page.goto('${site.url}/');\nexpect.soft(1).toBe(2);`;
-    const mark = `require('fs').writeFileSync('degraded.json', JSON.stringify({ messages: ['slow shop'] }));`;
-    const plain = await runBrowser(definitionOfScript(body(soft)), world.context());
-    assert.equal(plain.failure?.code, 'SCRIPT_FAILED');
-    const marked = await runBrowser(definitionOfScript(body(`${soft}\n${mark}`)), world.context());
+  test('a soft failure degrades the check when the script says so', async () => {
+    const soft = `await page.goto('${site.url}/');\nexpect.soft(1).toBe(2);\n${mark}`;
+    const marked = await runBrowser(definitionOfScript(body(soft)), world.context());
     assert.equal(marked.failure, null);
     assert.equal(marked.response?.['degraded'], 'slow shop');
   });
 
   test('a script that fails hard is not degraded, whatever it says', inLongTier, async () => {
-    const mark = `require('fs').writeFileSync('degraded.json', JSON.stringify({ messages: ['slow shop'] }));`;
     const hard = await runBrowser(
       definitionOfScript(body(`${mark}\nexpect.soft(1).toBe(2);\nexpect(1).toBe(3);`)),
       world.context(),
@@ -188,31 +178,6 @@ describe('browser checks', () => {
     assert.equal(resultOf(seen).tests[0]?.file, 'checks/shop.spec.ts');
   });
 
-  test('a configuration in the check counts, and not that of a file', async () => {
-    const seen = await runBrowser(
-      definitionOfScript(
-        body(`await page.goto('/'); await expect(page).toHaveTitle('Shop');
-          expect(page.viewportSize()?.width).toBe(640);`),
-        {
-          playwrightConfig: {
-            ...{ use: { baseURL: site.url, viewport: { width: 640, height: 480 } } },
-            workers: 4,
-          },
-          dependencies: [
-            {
-              path: 'playwright.config.js',
-              content: 'module.exports = { use: { viewport: { width: 700, height: 500 } } };',
-            },
-          ],
-        },
-      ),
-      world.context(),
-    );
-    assert.equal(seen.failure, null);
-    const warned = resultOf(seen).jobLog.find(({ level }) => level === 'WARN');
-    assert.match(warned?.msg ?? '', /workers \(ignored\)/);
-  });
-
   test('a dependency outside of the folder is refused', async () => {
     const seen = await runBrowser(
       definitionOfScript(body(''), { dependencies: [{ path: '../escape.js', content: 'x' }] }),
@@ -236,14 +201,14 @@ describe('browser checks', () => {
     assert.equal(empty.failure?.code, 'SCRIPT_INVALID');
   });
 
-  test('a page that never stops ends at the deadline; the next run is green, answers a dialog and has its secrets learned', async () => {
+  test('a page that never stops ends at the deadline; the next run counts what goes wrong in its pages, answers a dialog and has its secrets learned', async () => {
     const seen = await runBrowser(
       definitionOfScript(
         body(
           `await page.goto('${site.url}/loop'); await page.evaluate(() => new Promise(() => {}));`,
         ),
       ),
-      world.context({ timeoutMs: 4_000 }),
+      world.context({ timeoutMs: 3_000 }),
     );
     assert.equal(seen.failure?.code, 'TIMEOUT');
     assert.deepEqual(resultOf(seen).jobAssets, []);
@@ -251,7 +216,9 @@ describe('browser checks', () => {
     const next = await runBrowser(
       definitionOfScript(
         body(
-          `await page.goto('${site.url}/dialogs'); await expect(page).toHaveTitle('Answered');
+          `await page.goto('${site.url}/errors'); await page.waitForTimeout(100);
+          await (await context.newPage()).goto('http://127.0.0.1:65533/').catch(() => undefined);
+          await page.goto('${site.url}/dialogs'); await expect(page).toHaveTitle('Answered');
           process.env.SERVICE_SECRET_TOKEN = 'found-at-run-time'; process.env['CHECKLY_SECRET_B'] = 'another-one';`,
         ),
       ),
@@ -260,6 +227,17 @@ describe('browser checks', () => {
     assert.equal(next.failure, null);
     assert.deepEqual(context.secrets, ['found-at-run-time', 'another-one']);
     assert.ok(world.retired.includes('its last run ended in an unusual way'));
+    const { traceSummary, pages } = resultOf(next);
+    const [wrong, silent] = pages;
+    assert.ok(traceSummary.consoleErrors >= 1);
+    assert.equal(traceSummary.networkErrors, 2);
+    assert.equal(traceSummary.documentErrors, 1);
+    assert.ok(wrong?.console.some(({ text, type }) => text === 'bad thing' && type === 'error'));
+    assert.ok(wrong?.console.some(({ text }) => text === 'fine'));
+    assert.ok(wrong?.network.some(({ url, status }) => url.endsWith('.png') && status === 404));
+    assert.equal(silent?.network[0]?.failure, 'net::ERR_CONNECTION_REFUSED');
+    // A target that does not answer has none.
+    assert.deepEqual(silent.webVitals, {});
   });
 
   test('a page that crashes is named', async () => {
@@ -273,41 +251,26 @@ describe('browser checks', () => {
     assert.match(seen.failure.message, /crashed in the browser/);
   });
 
-  test('a plain script runs with Node, and shows what it saw', async () => {
-    const script = (title: string): string => `
+  test('a plain script runs with Node, and shows what it saw before it failed', async () => {
+    const script = `
       const { chromium } = require('playwright');
       (async () => {
         const browser = await chromium.launch({ headless: false });
         const page = await browser.newPage();
         await page.goto('${site.url}/');
         console.log('title', await page.title());
-        if (await page.title() !== '${title}') throw new Error('not ${title}');
-        await browser.close();
+        throw new Error('not Other');
       })();`;
-    const passing = await runBrowser(definitionOfScript(script('Shop')), world.context());
-    assert.equal(passing.failure, null);
-    assert.equal(resultOf(passing).type, 'SCRIPT');
-    assert.equal(resultOf(passing).pages[0]?.title, 'Shop');
-    assert.ok(resultOf(passing).jobLog.some(({ msg }) => msg === 'title Shop'));
-    const failing = await runBrowser(definitionOfScript(script('Other')), world.context());
+    const failing = await runBrowser(definitionOfScript(script), world.context());
     assert.equal(failing.failure?.code, 'SCRIPT_FAILED');
     assert.match(failing.failure.message, /not Other/);
-    assert.equal(resultOf(failing).playwrightTestTraces.length, 1);
-    assert.equal(resultOf(failing).pages[0]?.screenshots.length, 1);
+    const result = resultOf(failing);
+    assert.equal(result.type, 'SCRIPT');
+    assert.equal(result.pages[0]?.title, 'Shop');
+    assert.ok(result.jobLog.some(({ msg }) => msg === 'title Shop'));
+    assert.equal(result.playwrightTestTraces.length, 1);
+    assert.equal(result.pages[0].screenshots.length, 1);
   });
-});
-
-test('without a warm browser each run starts its own', async (t) => {
-  const world = await scriptWorld(t, { isWarm: false });
-  const site = await webSite(t);
-  const seen = await runBrowser(
-    definitionOfScript(
-      `import { test } from '@playwright/test'; test('x', async ({ page }) => { await page.goto('${site.url}/'); });`,
-    ),
-    world.context(),
-  );
-  assert.equal(seen.failure, null);
-  assert.equal(resultOf(seen).pages[0]?.title, 'Shop');
 });
 
 test('a run that uses too much memory ends with that reason', async (t) => {
@@ -325,22 +288,20 @@ test('a run that uses too much memory ends with that reason', async (t) => {
 });
 
 test('a browser that does not start is an agent error, not a failure of the script', async (t) => {
-  for (const isWarm of [true, false]) {
-    const world = await scriptWorld(t, {
-      isWarm,
-      browser: () =>
-        Promise.resolve({ executablePath: '/bin/false', args: [], environment: {}, version: '0' }),
-    });
-    await assert.rejects(
-      runBrowser(
-        definitionOfScript(
-          `import { test } from '@playwright/test'; test('x', async ({ page }) => { await page.goto('about:blank'); });`,
-        ),
-        world.context(),
+  const world = await scriptWorld(t, {
+    isWarm: false,
+    browser: () =>
+      Promise.resolve({ executablePath: '/bin/false', args: [], environment: {}, version: '0' }),
+  });
+  await assert.rejects(
+    runBrowser(
+      definitionOfScript(
+        `import { test } from '@playwright/test'; test('x', async ({ page }) => { await page.goto('about:blank'); });`,
       ),
-      (error) => error instanceof AgentError && error.code === 'BROWSER_BROKEN',
-    );
-  }
+      world.context(),
+    ),
+    (error) => error instanceof AgentError && error.code === 'BROWSER_BROKEN',
+  );
 });
 
 test(

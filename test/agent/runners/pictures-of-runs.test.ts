@@ -1,15 +1,14 @@
 // Own process: it starts browsers.
 import assert from 'node:assert/strict';
-import { dirname } from 'node:path';
-import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
 import { readFile } from 'node:fs/promises';
 import { runBrowser } from '../../../agent/runners/scripts/browser-and-multi-step.ts';
 import { runPlaywright } from '../../../agent/runners/playwright/run-playwright.ts';
 import type { GivenFile, RunnerContext } from '../../../agent/runners/runner.ts';
 import { createScrubber } from '../../../agent/scrub/create-scrubber.ts';
+import { foundBrowser } from '../../support/found-browser.ts';
 import { canary, openReader, type Reader } from '../../support/picture-pages.ts';
-import { browserOfMachine, openSuiteWorld, suiteOf } from '../../support/suite-context.ts';
+import { installCommand, openSuiteWorld, suiteOf } from '../../support/suite-context.ts';
 import { definitionOfScript, scriptWorld } from '../../support/script-context.ts';
 import { unzipped } from '../../support/zip.ts';
 
@@ -143,9 +142,6 @@ describe('pictures of runs', () => {
   });
 
   test('no picture of a suite shows a secret, and none is painted without one', async () => {
-    const installed = dirname(
-      createRequire(import.meta.url).resolve('@playwright/test/package.json'),
-    );
     await using world = await openSuiteWorld();
     const bundle = await world.bundle({
       'package.json': JSON.stringify({ name: 'suite', private: true }),
@@ -157,19 +153,9 @@ describe('pictures of runs', () => {
     const context = world.context(bundle, {
       environment,
       artifacts: kept.artifacts,
-      scripting: { browser: browserOfMachine },
+      scripting: { browser: foundBrowser },
     });
-    const seen = await runPlaywright(
-      suiteOf({
-        browsers: ['chromium'],
-        installCommand: [
-          'mkdir -p node_modules/@playwright node_modules/.bin',
-          `ln -s ${installed} node_modules/@playwright/test`,
-          'ln -s ../@playwright/test/cli.js node_modules/.bin/playwright',
-        ].join(' && '),
-      }),
-      context,
-    );
+    const seen = await runPlaywright(suiteOf({ browsers: ['chromium'], installCommand }), context);
     assert.equal(seen.failure, null, JSON.stringify(seen.failure));
     const pictures = await picturesOf(kept.files);
     assert.ok(pictures.length >= 2);

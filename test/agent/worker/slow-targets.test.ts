@@ -1,4 +1,4 @@
-// Own process: it burns every processor.
+// Own process: the long tier limits its CPU, and burns every processor beside it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -18,7 +18,6 @@ import { openSlowTargets, tookMs } from '../../support/slow-targets.ts';
 import { assignedCheck } from '../../support/plain.ts';
 
 const count = tries(400);
-/** In the short tier all of a kind, so that the busy processes burn no longer than a target takes. */
 const atOnce = isLong ? 10 : count;
 /** So many times over its limit is a slow target. */
 const overBy = [1.2, 2, 4];
@@ -175,7 +174,7 @@ function start(load: Load): Disposable | null {
 }
 
 async function judgeAnswers(subject: Subject, load: Load, report: (line: string) => void) {
-  const isQuiet = 'busy' in load && load.busy === 0;
+  const isQuiet = isLong && 'busy' in load && load.busy === 0;
   const lateMs = isQuiet ? tookMs.slow / withinBy - tookMs.slow : generousMs;
   const overMs = overBy.map((factor) => tookMs.slow / factor);
   const [slow, within] = await Promise.all([
@@ -195,9 +194,10 @@ async function judgeAnswers(subject: Subject, load: Load, report: (line: string)
   if (isLong) assert.ok((slow['failed'] ?? 0) >= 0.8 * count, 'most slow targets are found slow');
 }
 
+/** `attempt.test.ts` plays a busy machine on a moved clock: the short tier burns nothing for it. */
 const loads: Load[] = isLong
   ? [{ busy: 0 }, { busy: 10 * availableParallelism() }, { quota: 0.1 }]
-  : [{ busy: 2 * availableParallelism() }];
+  : [{ busy: 0 }];
 
 for (const load of loads) {
   test(`a slow target never passes, and a healthy one is never down, with ${JSON.stringify(load)}`, async (t) => {
@@ -206,7 +206,7 @@ for (const load of loads) {
       t.diagnostic('no quota can be set here: it needs root and a control group of version 1');
       return;
     }
-    // They wait for their time-outs, and the busy processes burn as long: beside the others.
+    // They wait for their time-outs: beside the others.
     const hanging = Promise.all(
       Object.values(subjects).map((subject) => tally(subject, 'silent', [generousMs], 10)),
     );

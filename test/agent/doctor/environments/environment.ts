@@ -19,7 +19,7 @@ export interface Making {
   readonly needs: 'nothing' | 'root' | 'lab';
   /** Programs it needs beyond Debian's base, with the package each is in; only where it is slow. */
   readonly packages?: Readonly<Record<string, string>>;
-  /** Waits for what never comes, or is much like another one: only with `TEST_LONG=1`, and in the lab. */
+  /** Waits for what never comes, or only its row of the tables in `steps/` is new: with `TEST_LONG=1`, and in the lab. */
   readonly isSlow?: boolean;
   /** A line of the log of an agent that runs in it, and what `status` says is wrong; only what names the cause. */
   readonly agent?: { readonly log: RegExp; readonly status?: RegExp };

@@ -16,7 +16,9 @@ export const keyEnvironments: Readonly<Record<string, Making>> = {
   'API_KEY is not set': anywhere(({ settings }) => {
     delete settings['API_KEY'];
   }),
-  'API_KEY has quotes around it, as env files of docker leave them': withKey((key) => `"${key}"`),
+  'API_KEY has quotes around it, as env files of docker leave them': slow(
+    withKey((key) => `"${key}"`),
+  ),
   'API_KEY_FILE has a line more than the key': slow(
     anywhere((ground) => {
       const { API_KEY: key } = ground.settings;
@@ -30,8 +32,8 @@ export const keyEnvironments: Readonly<Record<string, Making>> = {
       settings['API_KEY_FILE'] = '/run/secrets/api-key';
     }),
   ),
-  'API_KEY is a key of the API in place of one of a location': withKey(
-    () => 'cu_0123456789abcdef0123456789abcdef',
+  'API_KEY is a key of the API in place of one of a location': slow(
+    withKey(() => 'cu_0123456789abcdef0123456789abcdef'),
   ),
   'the key was revoked': withKey(() => `pl_${'fedcba9876543210'.repeat(4)}`),
   'the agent is too old for the control plane': speaking({

@@ -82,7 +82,7 @@ export const machineEnvironments: Readonly<Record<string, Making>> = {
       ground.asNobody();
     }),
   ),
-  'the data directory belongs to somebody else': ofSomebodyElse('data'),
+  'the data directory belongs to somebody else': slow(ofSomebodyElse('data')),
   'the work directory belongs to somebody else': slow(ofSomebodyElse('work')),
   'the disk of the data directory is full': mounted(
     'mount -t tmpfs -o size=2m tmpfs "$0/data"; head -c 3000000 /dev/zero > "$0/data/full" 2>/dev/null || true',
@@ -109,8 +109,8 @@ export const machineEnvironments: Readonly<Record<string, Making>> = {
       );
     }),
   ),
-  'a read-only root, with a volume for the work directory alone': mounted(
-    'mount -o remount,ro,bind / && mount -t tmpfs -o mode=1777 tmpfs "$0/work"',
+  'a read-only root, with a volume for the work directory alone': slow(
+    mounted('mount -o remount,ro,bind / && mount -t tmpfs -o mode=1777 tmpfs "$0/work"'),
   ),
   'few files may be open': anywhere((ground) => {
     ground.before.push('prlimit', '--nofile=100:100', '--');
@@ -142,12 +142,14 @@ export const machineEnvironments: Readonly<Record<string, Making>> = {
       group.limitProcesses(34);
     }),
   ),
-  'a control group of the kernel lets 50 processes exist': inGroup(
-    'pids',
-    (group) => {
-      group.limitProcesses(50);
-    },
-    { from: 'W10', agent: { log: /checked in/ } },
+  'a control group of the kernel lets 50 processes exist': slow(
+    inGroup(
+      'pids',
+      (group) => {
+        group.limitProcesses(50);
+      },
+      { from: 'W10', agent: { log: /checked in/ } },
+    ),
   ),
   'a user id without an entry in /etc/passwd, and no HOME': slow(
     asRoot((ground) => {

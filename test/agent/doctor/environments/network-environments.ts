@@ -66,8 +66,8 @@ export const networkEnvironments: Readonly<Record<string, Making>> = {
     resolving(`nameserver ${far.dropped}\nnameserver ${far.dns}\n`),
   ),
   'there is no name server in /etc/resolv.conf': slow(resolving('# managed by nobody\n')),
-  'the name of the control plane does not exist': atAddress('typo.example'),
-  'the name has an IPv6 address only, and the host has no IPv6': atAddress('six.example'),
+  'the name of the control plane does not exist': slow(atAddress('typo.example')),
+  'the name has an IPv6 address only, and the host has no IPv6': slow(atAddress('six.example')),
   'a DNS filter leads the name to nowhere (0.0.0.0 and ::)': atAddress('filtered.example'),
   'a DNS filter leads the name back to this machine (127.0.0.1 and ::1)': slow(
     atAddress('led-back.example'),
@@ -89,9 +89,11 @@ export const networkEnvironments: Readonly<Record<string, Making>> = {
   'IPv6 is switched off by a sysctl': onHost((host) =>
     host.sysctl('net.ipv6.conf.all.disable_ipv6', '1'),
   ),
-  'there is no default route': inLab(async (ground) => {
-    await placed(ground, `http://${far.controlPlane}:3000`, { hasRoute: false });
-  }),
+  'there is no default route': slow(
+    inLab(async (ground) => {
+      await placed(ground, `http://${far.controlPlane}:3000`, { hasRoute: false });
+    }),
+  ),
   'the default gateway is dead': atAddress(far.controlPlane, (place, ground) =>
     loseGateway(ground, place),
   ),

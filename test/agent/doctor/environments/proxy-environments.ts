@@ -46,7 +46,7 @@ export const proxyEnvironments: Readonly<Record<string, Making>> = {
   'the proxy offers only NTLM and Negotiate': slow(
     behind({ credentials, offers: ['Negotiate', 'NTLM'] }),
   ),
-  'the proxy does not allow the host of the control plane': behind({ refusesWith: 403 }),
+  'the proxy does not allow the host of the control plane': slow(behind({ refusesWith: 403 })),
   'the proxy itself cannot reach the control plane': slow(behind({ refusesWith: 503 })),
   'what HTTPS_PROXY names is a web server': slow(
     anywhere(async (ground) => {

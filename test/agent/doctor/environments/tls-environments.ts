@@ -57,22 +57,28 @@ export const tlsEnvironments: Readonly<Record<string, Making>> = {
       status: /not reached.*is expired/,
     },
   }),
-  'the clock of this machine is ten days ahead, so certificates look expired': trusting({
-    ...{ ...expired, clockOffsetMs: -240 * hourMs },
-  }),
+  'the clock of this machine is ten days ahead, so certificates look expired': slow(
+    trusting({
+      ...{ ...expired, clockOffsetMs: -240 * hourMs },
+    }),
+  ),
   'the certificate is for another host': trusting({
     certificate: (by) => by.issue({ host: 'other.example', validForDays: 30 }),
   }),
-  'the certificate is self-signed': anywhere(async (ground) => {
-    const certificate = () => selfSigned({ host: 'localhost', validForDays: 30 });
-    await secureControlPlane(ground, { certificate });
-  }),
+  'the certificate is self-signed': slow(
+    anywhere(async (ground) => {
+      const certificate = () => selfSigned({ host: 'localhost', validForDays: 30 });
+      await secureControlPlane(ground, { certificate });
+    }),
+  ),
   'NODE_EXTRA_CA_CERTS is not set, and the authority is a private one': slow(
     anywhere(async (ground) => {
       await secureControlPlane(ground);
     }),
   ),
-  'NODE_EXTRA_CA_CERTS names a file that is not there': distrusting(() => '/etc/ssl/nowhere.pem'),
+  'NODE_EXTRA_CA_CERTS names a file that is not there': slow(
+    distrusting(() => '/etc/ssl/nowhere.pem'),
+  ),
   'NODE_EXTRA_CA_CERTS names a file that is not PEM': slow(
     distrusting((ground) => ground.file('authority.der', '0\u0082 binary')),
   ),
@@ -86,29 +92,35 @@ export const tlsEnvironments: Readonly<Record<string, Making>> = {
     trusting({}, {}, ['Last year authority', -30]),
   ),
   'all authorities in the file of NODE_EXTRA_CA_CERTS have expired': slow(trusting(oldAuthority)),
-  'the server speaks nothing newer than TLS 1.1': trusting(
-    { tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } },
-    {
-      from: 'W3',
-      agent: {
-        log: /no version or cipher of TLS in common.*speak TLS 1\.2 or later/,
-        status: /not reached.*TLS in common/,
+  'the server speaks nothing newer than TLS 1.1': slow(
+    trusting(
+      { tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } },
+      {
+        from: 'W3',
+        agent: {
+          log: /no version or cipher of TLS in common.*speak TLS 1\.2 or later/,
+          status: /not reached.*TLS in common/,
+        },
       },
-    },
+    ),
   ),
-  'the server speaks TLS 1.2 alone, with a certificate of an authority that is given': trusting(
-    { tls: { maxVersion: 'TLSv1.2' } },
-    { agent: { log: /"msg":"checked in"/, status: /"degraded": \[\]/ } },
+  'the server speaks TLS 1.2 alone, with a certificate of an authority that is given': slow(
+    trusting(
+      { tls: { maxVersion: 'TLSv1.2' } },
+      { agent: { log: /"msg":"checked in"/, status: /"degraded": \[\]/ } },
+    ),
   ),
   'https is set, and http is spoken on the port': slow(
     anywhere(({ settings, controlPlane }) => {
       settings['CONTROL_PLANE_URL'] = controlPlane.url.replace('http:', 'https:');
     }),
   ),
-  'http is set, and https is spoken on the port': anywhere(async (ground) => {
-    const { port } = await secureControlPlane(ground);
-    ground.settings['CONTROL_PLANE_URL'] = `http://127.0.0.1:${port}`;
-  }),
+  'http is set, and https is spoken on the port': slow(
+    anywhere(async (ground) => {
+      const { port } = await secureControlPlane(ground);
+      ground.settings['CONTROL_PLANE_URL'] = `http://127.0.0.1:${port}`;
+    }),
+  ),
   'the server wants a certificate of the agent': trusting({
     tls: { requestCert: true, rejectUnauthorized: true },
   }),
@@ -121,6 +133,6 @@ export const tlsEnvironments: Readonly<Record<string, Making>> = {
     }),
   ),
   'the clock of this machine is ten minutes behind the right time': tenMinutes('behind'),
-  'the clock of this machine is ten minutes ahead of the right time': tenMinutes('ahead of'),
-  'the clock of this machine is an hour behind': clockOff(hourMs),
+  'the clock of this machine is ten minutes ahead of the right time': slow(tenMinutes('ahead of')),
+  'the clock of this machine is an hour behind': slow(clockOff(hourMs)),
 };

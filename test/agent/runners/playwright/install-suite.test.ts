@@ -84,8 +84,8 @@ for (const [tool, files, command, options = {}] of [
     { ...project({ packageManager: 'pnpm@10.34.9' }), 'pnpm-lock.yaml': pnpmLock },
     'pnpm install --frozen-lockfile',
   ],
-  ['yarn', { ...project(), 'yarn.lock': yarnLock }, 'yarn install --frozen-lockfile'],
-  ['bun', { ...project(), 'bun.lock': bunLock }, 'bun install --frozen-lockfile'],
+  ['yarn', { ...project(), 'yarn.lock': yarnLock }, 'yarn install --frozen-lockfile', inLongTier],
+  ['bun', { ...project(), 'bun.lock': bunLock }, 'bun install --frozen-lockfile', inLongTier],
 ] as const) {
   test(`dependencies are installed by ${tool}, also those for development`, options, async () => {
     await using world = await openSuiteWorld();
@@ -257,6 +257,11 @@ test('the nearest lock file decides, from the working folder upwards', () => {
     command: 'pnpm install --frozen-lockfile',
   });
   assert.equal(plan(['yarn.lock', 'a/package-lock.json'], 'a/b')?.folder, 'a');
+  assert.equal(
+    plan(['yarn.lock'], '.')?.command,
+    'yarn install --frozen-lockfile --non-interactive',
+  );
+  assert.equal(plan(['bun.lock'], '.')?.command, 'bun install --frozen-lockfile');
   assert.equal(plan(['package.json'], 'a')?.command, 'npm install --include=dev');
   assert.equal(plan(['readme.md'], '.'), null);
   const berry = { 'yarn.lock': '__metadata:\n  version: 8' };

@@ -18,20 +18,24 @@ test('nothing but the failure of a test in quarantine is forgiven, and only as l
     {
       until = '2030-01-01T00:00:01Z',
       exitCode = 1,
+      testCommand = 'npx playwright test',
+      isLeft = false,
       ...change
     }: Partial<SuiteEvents> & {
       until?: string;
       exitCode?: number;
+      testCommand?: string;
+      isLeft?: boolean;
     } = {},
   ) => {
     const base = { file: 'a.spec.js', project: '', tags: [], attempts: [], runningSince: null };
     const tests = Object.entries(outcomes).map(
-      ([title, outcome]) => [title, { id: title, title, ...base, outcome, isLeft: false }] as const,
+      ([title, outcome]) => [title, { id: title, title, ...base, outcome, isLeft }] as const,
     );
     const events = { ...none, begun: 1, ended: 1, tests: new Map(tests), ...change };
     const isQuarantined = quarantineAt([{ test: 'a.spec.js › wavers', until }], now);
     const outcome = outcomeOfSuite(events, isQuarantined);
-    return failureOfSuite(events, outcome, 'npx playwright test', exitCode, '')?.message ?? null;
+    return failureOfSuite(events, outcome, testCommand, exitCode, '')?.message ?? null;
   };
   const wavers = { wavers: 'unexpected' } as const;
   assert.equal(failureOf({ ...wavers, sells: 'expected' }), null);
@@ -42,6 +46,9 @@ test('nothing but the failure of a test in quarantine is forgiven, and only as l
   assert.equal(failureOf(wavers, { errors }), 'teardown');
   assert.match(failureOf(wavers, { exitCode: 2 }) ?? '', /exit code 2/);
   assert.match(failureOf(wavers, { begun: 2, ended: 2 }) ?? '', /more than once/);
+  assert.match(failureOf(wavers, { isLeft: true }) ?? '', /quarantine, and 1 test did not run/);
+  const testCommand = 'npx playwright test b; npx playwright test a';
+  assert.match(failureOf(wavers, { testCommand }) ?? '', /quarantine, .* more than one/);
   assert.match(failureOf(wavers, { isWhole: false }) ?? '', /more tests and errors than/);
   const flaky = { ...wavers, sells: 'flaky' } as const;
   assert.equal(failureOf(flaky), null);
