@@ -1,3 +1,5 @@
+// PostgreSQL in the long tier: alerting.test.ts, release-runs.test.ts, ingest-races.test.ts and silenced-work.test.ts
+// run its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: analytics-types.test.ts runs its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { RollUp } from '../../control-plane/analytics/roll-up.ts';

@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: it asks before any statement; certificates.test.ts runs those of a start on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { startTestControlPlane } from '../support/control-plane.ts';

@@ -1,3 +1,5 @@
+// PostgreSQL in the long tier: analytics-types.test.ts, prometheus.test.ts, lock-checks.test.ts,
+// result-fields.test.ts and reporting-levels.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { sweepHeartbeats } from '../../control-plane/heartbeats/heartbeats.ts';

@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: agents.test.ts and reporting-levels.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hour, minute, now, setUp, unix } from '../support/results.ts';

@@ -1,3 +1,5 @@
+// PostgreSQL in the long tier: deleted-references.test.ts, agents.test.ts, reporting-levels.test.ts,
+// maintenance-windows.test.ts and pages.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hour, iso, now, setUp, unix, type Bench } from '../support/results.ts';

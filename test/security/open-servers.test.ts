@@ -1,3 +1,5 @@
+// PostgreSQL in the long tier: it asks servers before any statement; metrics.test.ts and read-pool.test.ts run
+// those of a start on both.
 // Own process: it waits for half-open connections to be cut off.
 /** Every port: two Host headers are refused, and requests that never end do not stay. */
 import assert from 'node:assert/strict';

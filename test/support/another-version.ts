@@ -12,8 +12,7 @@ import { basename, join, resolve } from 'node:path';
 
 const withoutPackages = (source: string): boolean => basename(source) !== 'node_modules';
 
-/** Copies the control plane below a folder; gives its program. */
-function copyControlPlane(folder: string): string {
+function copyControlPlane(folder: string): void {
   const packages = join(folder, 'node_modules');
   mkdirSync(join(packages, '@monitor'), { recursive: true });
   for (const name of readdirSync('node_modules')) {
@@ -28,7 +27,6 @@ function copyControlPlane(folder: string): string {
   // There when npm could not put all of its packages on top.
   const own = resolve('control-plane/node_modules');
   if (existsSync(own)) symlinkSync(own, join(folder, 'control-plane/node_modules'));
-  return join(folder, 'control-plane/control-plane.js');
 }
 
 interface LaterMigration {
@@ -40,12 +38,16 @@ interface LaterMigration {
   statement: string;
 }
 
-/** Copies the control plane below a folder, where it has one more migration; gives its program. */
+/**
+ * Copies the control plane below a folder, where it has one more migration; gives its program. In a folder that has a
+ * copy another version takes its place, and what was compiled once serves both.
+ */
 export function controlPlaneOfNextVersion(
   folder: string,
   { name, oldestBuild, statement }: LaterMigration,
 ): string {
-  const program = copyControlPlane(folder);
+  const program = join(folder, 'control-plane/control-plane.js');
+  if (!existsSync(program)) copyControlPlane(folder);
   writeFileSync(
     join(folder, `control-plane/db/${name}.ts`),
     `import { sql, type Kysely } from 'kysely';
@@ -56,7 +58,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 `,
   );
   const file = join(folder, 'control-plane/db/migrate.ts');
-  const text = readFileSync(file, 'utf8');
+  const text = readFileSync('control-plane/db/migrate.ts', 'utf8');
   const changed = text
     .replace(/^import /m, `import * as later from './${name}.ts';\nimport `)
     .replace(/^(const migrations = \{[^}]*)\}/m, `$1  '${name}': later,\n}`);

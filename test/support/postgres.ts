@@ -2,16 +2,26 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { TestContext } from 'node:test';
 import pg from 'pg';
 import { migrateToLatest } from '../../control-plane/db/migrate.ts';
 import { openPostgres } from '../../control-plane/db/postgres.ts';
 import { startPostgres } from '../../scripts/cluster/postgres.ts';
+import { longTier } from '../../scripts/tests/summary.ts';
+import { isLong } from './random.ts';
 
 /** The variable with which the runner of the tests names the migrated database to copy. */
 export const templateVariable = 'TEST_POSTGRES_TEMPLATE';
 
 /** True where tests of the API run on PostgreSQL instead of SQLite. */
 export const runsOnPostgres = process.env['TEST_DATABASE'] === 'postgres';
+
+/** Leaves a test out whose statements others run on PostgreSQL, but for the long tier; says whether it did. */
+export function isLeftOutOnPostgres(t: TestContext): boolean {
+  if (!runsOnPostgres || isLong) return false;
+  t.skip(longTier);
+  return true;
+}
 
 /** For a test that decides nothing there, with the reason. */
 export const notOnPostgres = (why: string) => ({ skip: runsOnPostgres && why });

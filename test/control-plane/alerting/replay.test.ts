@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: alerting.test.ts and silenced-work.test.ts run its statements on both.
 /** What would have alerted: the replay gives what really was sent, and what other settings would have sent. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,5 @@
+// PostgreSQL in the long tier: analytics-types.test.ts, prune-results.test.ts and agents.test.ts run its statements
+// on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';

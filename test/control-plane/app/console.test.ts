@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: it serves files; the few statements of a session run on both in people.test.ts.
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, test } from 'node:test';

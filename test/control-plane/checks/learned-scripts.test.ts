@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: agent-boundary.test.ts and lock-checks.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';

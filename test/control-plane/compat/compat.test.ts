@@ -1,3 +1,5 @@
+// PostgreSQL in the long tier: newest-operations.test.ts, result-fields.test.ts, accounts.test.ts and
+// variables.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';

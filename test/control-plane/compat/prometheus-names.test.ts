@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: prometheus.test.ts and lock-checks.test.ts run its statements on both.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -12,6 +12,7 @@ import {
   type TestControlPlane,
 } from '../../support/control-plane.ts';
 import { FakeAgent, resultOfJob } from '../../support/fake-agent.ts';
+import { isLeftOutOnPostgres } from '../../support/postgres.ts';
 import { connectToBroker, topicsOf } from '../../support/result-client.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
@@ -313,7 +314,8 @@ test('a session without an agent in its location ends after 90 seconds, and says
   assert.deepEqual(await db.selectFrom('checks').select('id').execute(), []);
 });
 
-test('a session waits for an agent that left a moment ago', async () => {
+test('a session waits for an agent that left a moment ago', async (t) => {
+  if (isLeftOutOnPostgres(t)) return;
   const clock = new TestClock(Date.parse('2026-11-21T08:00:00Z'));
   await using cp = await startTestControlPlane({ clock });
   const agent = new FakeAgent(cp, await cp.locationKey(location));
@@ -333,7 +335,8 @@ test('a session waits for an agent that left a moment ago', async () => {
   assert.equal((await read()).results[0].error, said);
 });
 
-test('a session is settled however many others are open before it', async () => {
+test('a session is settled however many others are open before it', async (t) => {
+  if (isLeftOutOnPostgres(t)) return;
   const clock = new TestClock(Date.parse('2026-11-21T08:00:00Z'));
   await using cp = await startTestControlPlane({ clock });
   const { body } = await cp.api('POST', '/v1/test-sessions/run', {
@@ -351,21 +354,29 @@ test('a session is settled however many others are open before it', async () => 
   assert.equal(session.status, 'FAILED');
 });
 
-test('an account has fifty open sessions, and a session a thousand jobs', async () => {
+const startSession = (cp: TestControlPlane, jobs: number) =>
+  cp.api('POST', '/v1/test-sessions/run', {
+    ...{ name: 'shop', runLocation: location },
+    checkRunJobs: Array.from({ length: jobs }, (_, index) => job('s', { logicalId: `${index}` })),
+  });
+
+test('an account has fifty open sessions', async () => {
   const { cp } = await setUp();
   await using _cp = cp;
-  const start = (jobs: number) =>
-    cp.api('POST', '/v1/test-sessions/run', {
-      ...{ name: 'shop', runLocation: location },
-      checkRunJobs: Array.from({ length: jobs }, (_, index) => job('s', { logicalId: `${index}` })),
-    });
-  const answers = await Promise.all(Array.from({ length: 55 }, () => start(1)));
+  const answers = await Promise.all(Array.from({ length: 55 }, () => startSession(cp, 1)));
   const statuses = answers.map(({ status }) => status).sort();
   assert.deepEqual(statuses, [...Array(50).fill(202), ...Array(5).fill(429)]);
   const { entries } = (await cp.api('GET', '/v1/test-sessions?limit=100')).body;
   await cp.api('POST', `/v1/test-sessions/${entries[0].id}/cancel`);
-  assert.equal((await start(1_001)).status, 400);
-  const large = await start(1_000);
+  assert.equal((await startSession(cp, 1)).status, 202);
+});
+
+test('a session has a thousand jobs', async (t) => {
+  if (isLeftOutOnPostgres(t)) return;
+  const { cp } = await setUp();
+  await using _cp = cp;
+  assert.equal((await startSession(cp, 1_001)).status, 400);
+  const large = await startSession(cp, 1_000);
   assert.equal(large.status, 202);
   assert.equal(Object.keys(large.body.sequenceIds).length, 1_000);
 });

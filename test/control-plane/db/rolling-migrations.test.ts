@@ -1,7 +1,7 @@
 // Own process: it starts many programs.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import test from 'node:test';
+import test, { after } from 'node:test';
 import { Operator } from '../../support/control-plane-command.ts';
 import { controlPlaneOfNextVersion } from '../../support/another-version.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
@@ -13,6 +13,12 @@ const added = {
   oldestBuild: '0050-baseline',
   statement: 'alter table private_locations add column later text',
 };
+
+const copies = temporaryFolder();
+after(() => {
+  copies[Symbol.dispose]();
+});
+const anotherVersion = join(copies.path, 'another');
 
 /** Status of a read of that table; with a body, of a write. */
 async function statusOf(url: string, rawKey: string, body?: object): Promise<number> {
@@ -60,7 +66,7 @@ test('replicas of the version before serve while the next one migrates, and can 
     ARTIFACTS_SHARED: 'true',
   };
   const before = new Operator(folder.path, settings);
-  const program = controlPlaneOfNextVersion(join(folder.path, 'next'), added);
+  const program = controlPlaneOfNextVersion(anotherVersion, added);
   const next = new Operator(folder.path, settings, program);
   const { rawKey } = await before.json<{ rawKey: string }>('keys', 'create', '--name', 'a');
   await using old = await before.serve();
@@ -86,11 +92,7 @@ test('a database in a file goes back to the version before, unless the migration
   using folder = temporaryFolder();
   const before = new Operator(folder.path);
   await before.json('migrate');
-  const next = new Operator(
-    folder.path,
-    {},
-    controlPlaneOfNextVersion(join(folder.path, 'next'), added),
-  );
+  const next = new Operator(folder.path, {}, controlPlaneOfNextVersion(anotherVersion, added));
   assert.deepEqual((await next.json<{ applied: string[] }>('migrate')).applied, [added.name]);
   await before.json('accounts', 'create', '--name', 'Shop');
   await using serving = await before.serve();
@@ -99,7 +101,7 @@ test('a database in a file goes back to the version before, unless the migration
   await serving.exited;
   const breaking = { name: '9001-breaking', statement: added.statement };
   const fresh = join(folder.path, 'fresh');
-  const last = controlPlaneOfNextVersion(join(folder.path, 'last'), breaking);
+  const last = controlPlaneOfNextVersion(anotherVersion, breaking);
   await new Operator(fresh, {}, last).json('migrate');
   for (const command of [['serve'], ['keys', 'list']]) {
     assert.match(

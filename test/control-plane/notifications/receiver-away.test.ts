@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: outbox-sender.test.ts and ingest-races.test.ts run its statements on both.
 /** The other side is away for an hour, as a mail server is that is replaced. The clock moves by itself. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: projects.test.ts runs its statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { startTestControlPlane } from '../../support/control-plane.ts';

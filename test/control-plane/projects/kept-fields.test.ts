@@ -1,3 +1,5 @@
+// PostgreSQL in the long tier: projects.test.ts, result-fields.test.ts and escalation.test.ts run its statements on
+// both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { z } from 'zod';

@@ -1,4 +1,5 @@
 // Own process: it kills control planes.
+// SQLite only: they are programs on a file.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { DeploymentWire } from '@monitor/shared/contract/compatibility/projects.ts';

@@ -1,3 +1,5 @@
+// PostgreSQL in the long tier: test-sessions.test.ts, alerting.test.ts, certificates.test.ts, agent-boundary.test.ts,
+// baselines.test.ts, group-errors.test.ts and private-locations.test.ts run its statements on both.
 /** What the control plane takes from agents of a location that has keys for results. */
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';

@@ -6,6 +6,7 @@ import { renameFutureRuns } from '../../../control-plane/results/rename-future-r
 import { releaseRuns } from '../../../control-plane/results/release-runs.ts';
 import { passTime, startTestControlPlane } from '../../support/control-plane.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../../support/keyed-agent.ts';
+import { isLeftOutOnPostgres } from '../../support/postgres.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const second = 1_000;
@@ -87,8 +88,12 @@ const plays: Record<
   },
 };
 
+/** The others order the same statements otherwise. */
+const onBoth = ['what was stored before', 'what comes with the slot'];
+
 for (const [what, { steps, kept, ofSlot, isAfterStep = false }] of Object.entries(plays)) {
-  test(`the clock is set back: ${what}`, async () => {
+  test(`the clock is set back: ${what}`, async (t) => {
+    if (!onBoth.includes(what) && isLeftOutOnPostgres(t)) return;
     const clock = new TestClock(start);
     await using cp = await startTestControlPlane({ clock });
     const { db } = cp.controlPlane.services;
@@ -177,7 +182,8 @@ for (const [isDownAhead, expected] of [
   [false, ['ALERT_FAILURE']],
 ] as const) {
   const [ahead, then] = isDownAhead ? ['fails', 'passes'] : ['passes', 'fails'];
-  test(`a slot that is yet to come ${ahead} by the clock from before: the one that comes ${then}`, async () => {
+  test(`a slot that is yet to come ${ahead} by the clock from before: the one that comes ${then}`, async (t) => {
+    if (isLeftOutOnPostgres(t)) return;
     const clock = new TestClock(start);
     await using cp = await startTestControlPlane({ clock });
     const { db } = cp.controlPlane.services;
@@ -215,7 +221,8 @@ for (const [isDownAhead, expected] of [
   });
 }
 
-test('a second attempt that was made while the clock was ahead is of its time when the clock is right', async () => {
+test('a second attempt that was made while the clock was ahead is of its time when the clock is right', async (t) => {
+  if (isLeftOutOnPostgres(t)) return;
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({ clock });
   const { db } = cp.controlPlane.services;

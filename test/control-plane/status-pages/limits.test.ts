@@ -1,3 +1,4 @@
+// PostgreSQL in the long tier: pages.test.ts runs its statements on both.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
