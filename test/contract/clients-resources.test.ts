@@ -1,10 +1,9 @@
 /** The rest of what existing clients manage; see `clients.test.ts`. */
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
-import { selfSigned } from '../support/certificates.ts';
 import { existingClient, zeroDates } from './existing-client.ts';
 
-const { controlPlane, headersOf, call, lifeCycle } = existingClient();
+const { call, lifeCycle } = existingClient();
 
 suite('alert channels', () => {
   const flags = { sendRecovery: true, sendFailure: true, sendDegraded: false };
@@ -70,12 +69,9 @@ test('snippets', () =>
     { name: 'token', script: 'let a' },
   ));
 
-test('variables go by their keys; a taken key is a conflict, a secret does not read back', async () => {
+test('variables go by their keys', async () => {
   const variable = { key: 'API_URL', value: 'https://a.example', locked: false };
   await lifeCycle('/v1/variables', variable, { ...variable, secret: false }, { key: 'key' });
-  await call(201, 'POST', '/v1/variables', { ...variable, key: 'TOKEN', secret: true });
-  await call(409, 'POST', '/v1/variables', { ...variable, key: 'TOKEN' });
-  assert.equal((await call(200, 'GET', '/v1/variables/TOKEN')).value, null);
 });
 
 test('maintenance windows, with fields of later versions', async () => {
@@ -93,57 +89,6 @@ test('maintenance windows, with fields of later versions', async () => {
   };
   const { id: _id, created_at: _created, updated_at: _updated, ...expected } = window;
   await lifeCycle('/v1/maintenance-windows', { ...window, pauseAllChecks: false }, expected);
-});
-
-test('private locations: keys are managed beside them', async () => {
-  const { body: location } = await controlPlane().api(
-    'POST',
-    '/v1/private-locations',
-    {
-      id: '',
-      name: 'cellar',
-      slugName: 'cellar',
-      icon: 'squirrel',
-      created_at: '',
-      updated_at: '',
-    },
-    headersOf('TF'),
-  );
-  assert.match(location.keys[0].rawKey, /^pl_/);
-  const key = await call(201, 'POST', `/v1/private-locations/${location.id}/keys`, {});
-  assert.match(key.rawKey, /^pl_/);
-  const read = await call(200, 'GET', `/v1/private-locations/${location.id}`);
-  assert.deepEqual([read.slugName, read.icon, read.keys.length], ['cellar', 'squirrel', 2]);
-  assert.equal(read.keys[0].rawKey, undefined);
-  const check = await call(201, 'POST', '/v1/checks/url', {
-    name: 'a',
-    locations: [],
-    privateLocations: ['cellar'],
-    request: { url: 'https://a.example' },
-  });
-  await call(409, 'DELETE', `/v1/private-locations/${location.id}`);
-  await call(204, 'DELETE', `/v1/checks/${check.id}`);
-  await call(204, 'DELETE', `/v1/private-locations/${location.id}`);
-});
-
-test('client certificates: the key is sent and never comes back', async () => {
-  const { cert, key } = await selfSigned({ host: 'a.example', validForDays: 1 });
-  const body = { host: '*.a.example', path: '/partner', cert, key, ca: cert };
-  const made = await call(201, 'POST', '/v1/client-certificates', body);
-  const read = await call(200, 'GET', `/v1/client-certificates/${made.id}`);
-  assert.deepEqual(Object.keys(read).sort(), ['ca', 'cert', 'created_at', 'host', 'id']);
-  assert.equal(read.cert, cert);
-  await call(204, 'DELETE', `/v1/client-certificates/${made.id}`);
-});
-
-test('triggers: made again they stay the same, and are gone after deletion', async () => {
-  const group = await call(201, 'POST', '/v2/check-groups', { name: 'triggered' });
-  const path = `/v1/triggers/check-groups/${group.id}`;
-  const trigger = await call(201, 'POST', path);
-  assert.equal(trigger.groupId, group.id);
-  assert.equal((await call(200, 'GET', path)).token, trigger.token);
-  await call(204, 'DELETE', path);
-  assert.equal((await controlPlane().api('GET', path, undefined, headersOf('TF'))).status, 404);
 });
 
 test('dashboards: the path takes the text id, the body has the number', () =>
@@ -199,38 +144,4 @@ test('status pages: services are created with 201, cards have neither id nor pag
   const all = await call(200, 'GET', '/v1/status-pages/services?paginated=false', undefined, 'CLI');
   assert.ok(JSON.stringify(all).includes(service.id));
   await call(204, 'DELETE', path);
-});
-
-test('incidents: severity alone is patched, updates are added, the last one counts', async () => {
-  const service = await call(201, 'POST', '/v1/status-pages/services', { name: 'checkout' });
-  const { id, name, accountId } = service;
-  const incident = await call(201, 'POST', '/v1/status-pages/incidents', {
-    name: 'slow',
-    severity: 'MINOR',
-    services: [{ id, name, accountId }],
-    incidentUpdates: [{ description: 'we look', status: 'INVESTIGATING', notifySubscribers: true }],
-  });
-  const path = `/v1/status-pages/incidents/${incident.id}`;
-  const patched = await call(200, 'PATCH', path, { severity: 'CRITICAL' }, 'CLI');
-  assert.deepEqual([patched.severity, patched.name], ['CRITICAL', 'slow']);
-  const added = await controlPlane().api(
-    'POST',
-    `${path}/incident-updates`,
-    { description: 'done', status: 'RESOLVED', notifySubscribers: false },
-    headersOf('CLI'),
-  );
-  // Clients take any success here.
-  assert.ok(added.status === 200 || added.status === 201);
-  const read = await call(200, 'GET', path, undefined, 'CLI');
-  assert.deepEqual([read.lastUpdateStatus, read.incidentUpdates.length], ['RESOLVED', 2]);
-});
-
-test('analytics are asked for metrics in one parameter, separated by commas', async () => {
-  const check = await call(201, 'POST', '/v1/checks/url', {
-    name: 'a',
-    request: { url: 'https://a.example' },
-  });
-  const query = 'quickRange=last24Hours&metrics=availability,responseTime_p95&groupBy=runLocation';
-  const answer = await call(200, 'GET', `/v1/analytics/url-monitors/${check.id}?${query}`);
-  assert.deepEqual(Object.keys(answer.metadata), ['availability', 'responseTime_p95']);
 });

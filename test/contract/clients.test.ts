@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
 import { existingClient, zeroDates } from './existing-client.ts';
 
-const { controlPlane, headersOf, call, lifeCycle } = existingClient();
+const { controlPlane, call, lifeCycle } = existingClient();
 
 /** A settings object whose unset parts arrive empty, with a part that is no longer in use. */
 const emptySettings = {
@@ -17,34 +17,6 @@ const emptySettings = {
   parallelRunFailureThreshold: {},
   sslCertificates: { enabled: false, alertThreshold: 30 },
 };
-
-suite('who calls', () => {
-  test('the scheme of the token in small letters, and the headers that clients add', async () => {
-    const answer = await controlPlane().api('GET', '/v1/checks', undefined, {
-      ...headersOf('CLI'),
-      'x-checkly-cli-version': '6.0.0',
-      'x-checkly-ci-name': 'GitHub Actions',
-      'x-checkly-operator': 'cli',
-    });
-    assert.equal(answer.status, 200);
-  });
-
-  test('a refusal has a message that can be shown, whatever of it a client reads', async () => {
-    const refused = await controlPlane().api(
-      'POST',
-      '/v1/checks/url',
-      { name: 'a' },
-      headersOf('CLI'),
-    );
-    assert.equal(refused.status, 400);
-    for (const field of ['error', 'message']) assert.equal(typeof refused.body[field], 'string');
-    const unknown = await controlPlane().api('GET', '/v1/checks', undefined, {
-      authorization: 'bearer cu_no',
-    });
-    assert.equal(unknown.status, 401);
-    assert.equal(unknown.body.error, 'Unauthorized');
-  });
-});
 
 suite('checks', () => {
   const common = {
@@ -253,20 +225,6 @@ suite('checks', () => {
     );
   });
 
-  test('totals are read behind the last slash of Content-Range', async () => {
-    const { headers, body } = await controlPlane().api(
-      'GET',
-      '/v1/checks?limit=1&page=1',
-      undefined,
-      {
-        ...headersOf('CLI'),
-      },
-    );
-    const total = Number(headers.get('content-range')?.split('/').at(-1));
-    assert.equal(body.length, 1);
-    assert.ok(Number.isInteger(total) && total > 1, String(total));
-  });
-
   test('the statuses of all checks come at once, whatever their number', async () => {
     const account = await controlPlane().foreignKey();
     const as = { authorization: `Bearer ${account}` };
@@ -336,29 +294,5 @@ suite('groups', () => {
     await lifeCycle('/v1/check-groups', group, expected, routes);
     const none = { ...group, retryStrategy: null };
     await lifeCycle('/v1/check-groups', none, { retryStrategy: null }, routes);
-  });
-
-  test('a group with checks is not deleted, and is found by its exact name', async () => {
-    const group = await call(201, 'POST', '/v2/check-groups', { name: 'full & unique' });
-    await call(201, 'POST', '/v1/checks/url', {
-      name: 'a',
-      groupId: group.id,
-      request: { url: 'https://a.example' },
-    });
-    const refused = await controlPlane().api(
-      'DELETE',
-      `/v1/check-groups/${group.id}`,
-      undefined,
-      headersOf('TF'),
-    );
-    assert.equal(refused.status, 409);
-    const found = await call(200, 'GET', '/v1/check-groups?name=full%20%26%20unique');
-    assert.deepEqual(
-      found.map(({ id }: { id: number }) => id),
-      [group.id],
-    );
-    assert.deepEqual(await call(200, 'GET', '/v1/check-groups?name=full'), []);
-    const members = await call(200, 'GET', `/v1/check-groups/${group.id}/checks`);
-    assert.equal(members[0].checkType, 'URL');
   });
 });

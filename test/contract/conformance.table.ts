@@ -296,8 +296,8 @@ export const sections: readonly Section[] = [
       { says: '1: check types', schema: 'CheckType', values: checkTypeNames },
       shown(
         '2: groups hold shared defaults',
-        here,
-        'a check of a group takes what the group decides',
+        'test/control-plane/check-groups.test.ts',
+        'the checks of a group come in its order, with its settings applied',
       ),
       shown(
         '3: each run produces a result, a status summarises',
@@ -311,8 +311,8 @@ export const sections: readonly Section[] = [
       ),
       shown(
         '5: pages show services in cards; incidents attach to services',
-        here,
-        'a page shows services in cards, an incident is attached to services',
+        'test/control-plane/status-pages.test.ts',
+        'a status page keeps what a change leaves out and the cards it repeats',
       ),
       shown(
         '6: maintenance windows suppress checks selected by tag',
@@ -1274,11 +1274,14 @@ export const sections: readonly Section[] = [
       ...shownBy(here, {
         '201 for creations':
           'every creation of the specification is declared with 201, the deletion with 204, the rest with 200',
-        '204 with no body for the delete':
-          'an update of an incident of a dashboard is deleted without a body',
         'Successful for the others':
           'every creation of the specification is declared with 201, the deletion with 204, the rest with 200',
       }),
+      shown(
+        '204 with no body for the delete',
+        'test/control-plane/dashboards.test.ts',
+        'updates of a dashboard incident are added, reworded and deleted',
+      ),
       ...['updateURLMonitor', 'createDNSMonitor', 'createBrowserCheck', 'updateCheckGroup'].map(
         (operation): ParameterRow => ({
           parameter: 'autoAssignAlerts',

@@ -67,5 +67,5 @@ export function existingClient() {
     assert.equal((await cp.api('GET', one, undefined, headersOf('TF'))).status, 404);
   }
 
-  return { controlPlane: () => cp, headersOf, call, lifeCycle };
+  return { controlPlane: () => cp, call, lifeCycle };
 }

@@ -314,6 +314,7 @@ test('the trigger of a group runs its checks in order, as many at once as it all
   const first = await makeQuietCheck(cp, agent, { name: 'first', groupId, groupOrder: 1 });
   await makeCheck(cp, { name: 'off', groupId });
   const { body } = await cp.api('POST', `/v1/triggers/check-groups/${groupId}`);
+  assert.equal(body.groupId, groupId);
   const calling = cp.api('POST', `/check-groups/${groupId}/trigger/${body.token}`);
   const one = await nextJob(agent);
   assert.equal(one.check.id, first);

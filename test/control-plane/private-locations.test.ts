@@ -71,8 +71,9 @@ test('a location in use cannot be deleted; its slug never changes', async () => 
   });
   assert.equal(check.status, 201);
   assert.equal((await cp.api('DELETE', path)).status, 409);
-  const updated = await cp.api('PUT', path, { name: 'y', slugName: 'other', proxyUrl: null });
-  assert.deepEqual([updated.body.name, updated.body.slugName], ['y', 'office']);
+  const change = { name: 'y', slugName: 'other', icon: 'squirrel', proxyUrl: null };
+  const { name, slugName, icon } = (await cp.api('PUT', path, change)).body;
+  assert.deepEqual([name, slugName, icon], ['y', 'office', 'squirrel']);
   await cp.api('DELETE', `/v1/checks/${check.body.id}`);
   assert.equal((await cp.api('DELETE', path)).status, 204);
   assert.equal((await cp.api('GET', path)).status, 404);

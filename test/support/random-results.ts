@@ -5,6 +5,7 @@ import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
 import { encodePayload } from '../../control-plane/db/columns.ts';
 import { addToInbox, occasionOf } from '../../control-plane/results/roll-up-inbox.ts';
 import type { Services } from '../../control-plane/core/services.ts';
+import { resultRow, runRow } from './result-rows.ts';
 
 export interface RandomResults {
   db: Services['db'];
@@ -88,18 +89,7 @@ export async function insertRandomResult(
   const isHeartbeat = isPinged(check.type);
   const run = await db
     .insertInto('check_runs')
-    .values({
-      account_id: accountId,
-      check_id: check.id,
-      run_id: randomUUID(),
-      location: 'eu-west-1',
-      scheduled_for: null,
-      state: 'FINAL',
-      missed_reason: null,
-      result_id: null,
-      late_results: 0,
-      created_at: receivedAt,
-    })
+    .values(runRow({ accountId, checkId: check.id }, receivedAt))
     .returning('id')
     .executeTakeFirstOrThrow();
   const kind = random();
@@ -112,29 +102,14 @@ export async function insertRandomResult(
   const isCancelled = !isHeartbeat && random() < 0.03;
   const { seq } = await db
     .insertInto('check_results')
-    .values({
-      id: randomUUID(),
-      account_id: accountId,
-      check_id: check.id,
-      check_run_id: run.id,
-      check_type: check.type,
-      name: 'a',
-      result_type: resultType,
-      attempt: 1,
-      has_failures: Number(hasFailures),
-      has_errors: Number(hasErrors),
-      is_degraded: Number(isDegraded),
-      over_max_response_time: 0,
-      under_load: 0,
-      run_location: runLocation,
-      scheduled_for: null,
-      started_at: at,
-      stopped_at: at,
-      created_at: receivedAt,
-      response_time_ms: responseTimeMs,
-      epoch: 0,
-      is_cancelled: Number(isCancelled),
-    })
+    .values(
+      resultRow({ accountId, checkId: check.id }, run.id, at, {
+        ...{ check_type: check.type, result_type: resultType, run_location: runLocation },
+        ...{ has_failures: Number(hasFailures), has_errors: Number(hasErrors) },
+        ...{ is_degraded: Number(isDegraded), is_cancelled: Number(isCancelled) },
+        ...{ created_at: receivedAt, response_time_ms: responseTimeMs },
+      }),
+    )
     .returning('seq')
     .executeTakeFirstOrThrow();
   const occasion = occasionOf(resultType, isCancelled);

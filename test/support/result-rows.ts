@@ -44,7 +44,7 @@ export function resultRow<Fields extends object>(
     over_max_response_time: 0,
     under_load: 0,
     run_location: 'eu-west-1',
-    scheduled_for: null,
+    scheduled_for: null as number | null,
     started_at: at,
     stopped_at: at,
     created_at: at,

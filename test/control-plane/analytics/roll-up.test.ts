@@ -10,6 +10,7 @@ import { migrateToLatest } from '../../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../../control-plane/db/open.ts';
 import { RollUp } from '../../../control-plane/analytics/roll-up.ts';
 import { addToInbox, type WaitingResults } from '../../../control-plane/results/roll-up-inbox.ts';
+import { resultRow, runRow } from '../../support/result-rows.ts';
 import { insertResults, hour, now, setUp } from '../../support/results.ts';
 import { seededRandom } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/system.ts';
@@ -44,20 +45,10 @@ async function openFilled(file: string, results: number): Promise<Db> {
       group_order: null,
     })
     .execute();
+  const owner = { accountId, checkId };
   const { id: runId } = await db
     .insertInto('check_runs')
-    .values({
-      account_id: accountId,
-      check_id: checkId,
-      run_id: randomUUID(),
-      location: 'eu-west-1',
-      scheduled_for: null,
-      state: 'FINAL',
-      missed_reason: null,
-      result_id: null,
-      late_results: 0,
-      created_at: 1,
-    })
+    .values(runRow(owner, 1))
     .returning('id')
     .executeTakeFirstOrThrow();
   const random = seededRandom(1);
@@ -67,28 +58,10 @@ async function openFilled(file: string, results: number): Promise<Db> {
       .values(
         Array.from({ length: Math.min(250, results - start) }, (_, index) => {
           const at = now - Math.floor(((start + index) / results) * 720 * hour);
-          return {
-            id: randomUUID(),
-            account_id: accountId,
-            check_id: checkId,
-            check_run_id: runId,
-            check_type: 'URL',
-            name: 'shop',
-            result_type: 'FINAL' as const,
-            attempt: 1,
-            has_failures: Number(random() < 0.1),
-            has_errors: 0,
-            is_degraded: 0,
-            over_max_response_time: 0,
-            under_load: 0,
-            run_location: 'eu-west-1',
-            scheduled_for: at,
-            started_at: at,
-            stopped_at: at,
-            created_at: at,
+          return resultRow(owner, runId, at, {
+            ...{ has_failures: Number(random() < 0.1), scheduled_for: at, epoch: 1 },
             response_time_ms: Math.floor(random() * 1000),
-            epoch: 1,
-          };
+          });
         }),
       )
       .returning('seq')

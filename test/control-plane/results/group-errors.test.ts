@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import { groupErrors } from '../../../control-plane/results/group-errors.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
+import { resultRow, runRow } from '../../support/result-rows.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 
@@ -17,51 +18,18 @@ async function setUp() {
     request: { url: 'https://a.example' },
   });
   const checkId = body.id as string;
+  const owner = { accountId: cp.accountId, checkId };
   const run = await db
     .insertInto('check_runs')
-    .values({
-      account_id: cp.accountId,
-      check_id: checkId,
-      run_id: randomUUID(),
-      location: 'eu-west-1',
-      scheduled_for: start,
-      state: 'FINAL',
-      missed_reason: null,
-      result_id: null,
-      late_results: 0,
-      created_at: start,
-    })
+    .values({ ...runRow(owner, start), scheduled_for: start })
     .returning('id')
     .executeTakeFirstOrThrow();
   const fail = async (messages: readonly string[], now = start) => {
-    const resultId = randomUUID();
+    const result = resultRow(owner, run.id, now, { has_failures: 1, scheduled_for: now });
+    const resultId = result.id;
     const ids = await db.transaction().execute(async (transaction) => {
-      await transaction
-        .insertInto('check_results')
-        .values({
-          id: resultId,
-          account_id: cp.accountId,
-          check_id: checkId,
-          check_run_id: run.id,
-          check_type: 'URL',
-          name: 'a',
-          result_type: 'FINAL',
-          attempt: 1,
-          has_failures: 1,
-          has_errors: 0,
-          is_degraded: 0,
-          over_max_response_time: 0,
-          under_load: 0,
-          run_location: 'eu-west-1',
-          scheduled_for: now,
-          started_at: now,
-          stopped_at: now,
-          created_at: now,
-          response_time_ms: 1,
-          epoch: 1,
-        })
-        .execute();
-      const errors = { accountId: cp.accountId, checkId, resultId, runDay: 0, messages, now };
+      await transaction.insertInto('check_results').values(result).execute();
+      const errors = { ...owner, resultId, runDay: 0, messages, now };
       return groupErrors(transaction, [errors], randomUUID);
     });
     return { resultId, ids: ids[0] ?? [] };
