@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { printFailure, watchOutput } from '@monitor/shared/command-output.ts';
 import { registerNamed, withVersionCommand } from '@monitor/shared/named-commands.ts';
 import { makeFilesPrivate } from '@monitor/shared/private-files.ts';
 import { AgentError } from './errors.ts';
@@ -21,10 +22,7 @@ if (Object.hasOwn(commands, given[0] ?? '')) guardProcess();
 const isCompletion = given[0] === 'complete';
 if (!isCompletion) await registerNamed(program, commands, given);
 
-// What reads this output may stop before its end, as `head` does.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-});
+watchOutput(exitCodes.error);
 
 try {
   if (isCompletion) {
@@ -35,14 +33,15 @@ try {
 } catch (error) {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.error;
+    if (error.exitCode !== 0) printFailure(given, error.message, exitCodes.error);
   } else {
     const isKnown = error instanceof AgentError;
     // What keeps a module from being loaded is for the file that has loaded this one.
     if (!isKnown && isOfModules(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(
-      `${isKnown ? '' : 'unexpected: '}${printableValue(message, { hasLines: true })}\n`,
-    );
+    const said = `${isKnown ? '' : 'unexpected: '}${printableValue(message, { hasLines: true })}`;
+    process.stderr.write(`${said}\n`);
+    printFailure(given, said, exitCodes.error);
     process.exitCode = exitCodes.error;
   }
 }

@@ -1,4 +1,6 @@
-#!/usr/bin/env node
+#!/bin/sh
+// 2>/dev/null; exec node -- "$0" "$@"
+// Without the dashes, Node takes --env-file for an option of its own: its variables would be settings.
 // Plain JavaScript, so that an older Node can say what is wrong instead of failing on the syntax.
 const needed = 24;
 const major = Number(process.versions.node.split('.')[0]);

@@ -1,4 +1,6 @@
-#!/usr/bin/env node
+#!/bin/sh
+// 2>/dev/null; exec node -- "$0" "$@"
+// Without the dashes, Node takes --env-file for an option of its own: its variables would be settings.
 // Plain JavaScript: an older Node can then report the required version instead of a syntax error.
 const needed = 24;
 const major = Number(process.versions.node.split('.')[0]);

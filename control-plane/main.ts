@@ -1,12 +1,11 @@
+import { watchOutput } from '@monitor/shared/command-output.ts';
 import { makeFilesPrivate, refuseDebugger } from '@monitor/shared/private-files.ts';
 import { runCommand } from './app/run-command.ts';
+import { exitCodes } from './errors/exit-codes.ts';
 
 makeFilesPrivate();
 refuseDebugger();
 
-// What reads this output may stop before its end, as `head` does.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-});
+watchOutput(exitCodes.failed);
 
 await runCommand(process.argv.slice(2));

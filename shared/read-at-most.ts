@@ -17,9 +17,9 @@ export async function readAtMost(
   return utf8Text(Buffer.concat(pieces));
 }
 
-/** What people wrote, as text. Throws where bytes would become other characters. */
+/** What people wrote, as text, without the mark that some editors begin with. Throws where bytes would become other characters. */
 function utf8Text(bytes: Buffer): string {
-  if (isUtf8(bytes)) return bytes.toString();
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
   let line = 1;
   for (let from = 0; ; line += 1) {
     const end = bytes.indexOf('\n', from);

@@ -38,6 +38,7 @@ export function relaunch(environment: Environment, { mark, flags, allocator }: S
       process.execPath,
       ...missing(flags, environment),
       ...process.execArgv,
+      '--',
       ...process.argv.slice(1),
     ],
     { ...allocator, ...Object.fromEntries(given), [mark]: String(process.pid) },

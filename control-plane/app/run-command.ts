@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
+import { beginOutput, printFailure } from '@monitor/shared/command-output.ts';
 import { registerNamed, withVersionCommand } from '@monitor/shared/named-commands.ts';
 import { processEnvironment } from '../core/environment.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
@@ -10,6 +11,7 @@ import { commands, newProgram } from './program.ts';
 export async function runCommand(words: readonly string[]): Promise<void> {
   const program = newProgram();
   const given = withVersionCommand(words);
+  beginOutput();
   const isCompletion = given[0] === 'complete';
   if (!isCompletion) await registerNamed(program, commands, given);
   try {
@@ -21,10 +23,13 @@ export async function runCommand(words: readonly string[]): Promise<void> {
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+      if (error.exitCode !== 0) printFailure(given, error.message, exitCodes.usage);
     } else {
       process.stderr.write(`${describeFailure(error)}\n`);
       if (processEnvironment['LOG_LEVEL'] === 'debug') process.stderr.write(`${inspect(error)}\n`);
-      process.exitCode = error instanceof OperatorError ? error.exitCode : exitCodes.failed;
+      const exitCode = error instanceof OperatorError ? error.exitCode : exitCodes.failed;
+      printFailure(given, describeFailure(error), exitCode);
+      process.exitCode = exitCode;
     }
   }
 }

@@ -1,9 +1,9 @@
 // Own process: it starts many programs.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import test from 'node:test';
 import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import { agent } from '../support/agent-command.ts';
@@ -67,6 +67,22 @@ test('help ends well when nobody reads it to its end', async () => {
   assert.deepEqual([await once(child, 'close'), error], [[0, null], '']);
 });
 
+test('the program as it is installed takes its own options, and says what its output cannot take', () => {
+  const env = { ...surroundings(), PATH: [dirname(process.execPath), '/bin'].join(delimiter) };
+  const full = openSync('/dev/full', 'w');
+  const tried = (stdout: number | 'pipe', ...words: string[]): string => {
+    const { status, stderr } = spawnSync(resolve(agentProgram), words, {
+      ...{ env, encoding: 'utf8' },
+      stdio: ['ignore', stdout, 'pipe'],
+    });
+    return `${status} ${String(stderr)}`;
+  };
+  const missing = ['run', 'icmp://127.0.0.1', '--env-file', 'nowhere.env'];
+  assert.match(tried('pipe', ...missing), /^2 the variables in "nowhere\.env" cannot be read: /);
+  assert.match(tried(full, 'version'), /^2 the output cannot be written: ENOSPC[^\n]*output\n$/);
+  closeSync(full);
+});
+
 test('run refuses a file with fields that no check has, and one that is not JSON, with the place', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'check.json');
@@ -94,7 +110,8 @@ test('run takes a check as the API answers with it', async () => {
   const read = {
     ...{ id: '1', checkType: 'URL', name: 'a', created_at: 'x', request: { url: server.url } },
   };
-  writeFileSync(file, JSON.stringify(read));
+  // Editors of other systems begin a file with a mark.
+  writeFileSync(file, `\ufeff${JSON.stringify(read)}`);
   assert.equal((await agent(['run', file])).code, 0);
 });
 

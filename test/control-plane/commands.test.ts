@@ -84,7 +84,7 @@ test('what cannot be used is named, with what to do, and ends with 2', async () 
   using folder = temporaryFolder();
   const operator = new Operator(folder.path);
   assert.match(await operator.refused(2, 'frobnicate'), /unknown command/);
-  assert.match(await operator.refused(2, 'keys', 'create'), /--name/);
+  assert.match(await operator.refused(2, 'keys', 'create', '--json'), /--name/);
   assert.match(await operator.refused(2, 'keys', 'create', '--name', ' '), /1 to 255/);
   assert.match(
     await operator.refused(2, 'keys', 'create', '--name', 'a', '--role', 'KING'),
@@ -124,7 +124,7 @@ test('commands that only look make no database', async () => {
   using folder = temporaryFolder();
   const operator = new Operator(folder.path);
   for (const command of [
-    ['keys', 'list'],
+    ['keys', 'list', '--json'],
     ['accounts', 'set', 'x', '--plan', 'team'],
   ]) {
     assert.match(await operator.refused(1, ...command), /there is no database at .*DATABASE_FILE/);

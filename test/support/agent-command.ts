@@ -12,9 +12,10 @@ export interface CommandOutcome {
   error: string;
 }
 
-/** What reaches a user is never a stack trace. */
-export function assertNoTrace(error: string): void {
+/** What reaches a user is never a stack trace; `--json` is answered with one document, also of a failure. */
+export function assertReadable(words: readonly string[], out: string, error: string): void {
   assert.equal(/\n\s+at /.test(error), false, `a stack trace reached the user: ${error}`);
+  if (words.includes('--json')) assert.doesNotThrow(() => void JSON.parse(out), `${out}${error}`);
 }
 
 /** Runs a program to its end, which is never a stack trace. */
@@ -32,7 +33,7 @@ export async function runToEnd(
   child.stdout.on('data', (chunk) => (out += String(chunk)));
   child.stderr.on('data', (chunk) => (error += String(chunk)));
   const [code] = (await once(child, 'close')) as [number];
-  assertNoTrace(error);
+  assertReadable(words, out, error);
   return { code, out, error };
 }
 

@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { join } from 'node:path';
 import { runCommand } from '../../control-plane/app/run-command.ts';
 import { Program, surroundings } from '../../proof/program.ts';
-import { assertNoTrace, runToEnd, type CommandOutcome } from './agent-command.ts';
+import { assertReadable, runToEnd, type CommandOutcome } from './agent-command.ts';
 import { controlPlaneProgram } from './programs.ts';
 
 /** What a command in this process has written. */
@@ -46,7 +46,7 @@ function runHere(
           return written.getStore() ?? assert.fail();
         },
       );
-      assertNoTrace(error);
+      assertReadable(words, out, error);
       return { code: Number(process.exitCode ?? 0), out, error };
     } finally {
       setEnvironment(environment);
@@ -95,12 +95,16 @@ export class Operator {
     return JSON.parse(out) as T;
   }
 
-  /** Runs a command that must end with this status, and gives what it said. */
+  /** Runs a command that must end with this status, and gives what it said, with `--json` in its document as well. */
   async refused(code: number, ...args: string[]): Promise<string> {
-    const outcome = await this.run(...args);
-    assert.equal(outcome.code, code, `${args.join(' ')}: ${outcome.out}${outcome.error}`);
-    assert.equal(outcome.out, '');
-    return outcome.error;
+    const { out, error, ...outcome } = await this.run(...args);
+    assert.equal(outcome.code, code, `${args.join(' ')}: ${out}${error}`);
+    if (!args.includes('--json')) assert.equal(out, '');
+    else {
+      const said = JSON.parse(out) as { error: string; exitCode: number };
+      assert.deepEqual([said.exitCode, error.includes(said.error)], [code, true], out);
+    }
+    return error;
   }
 
   /** Starts a command without waiting for its end. */

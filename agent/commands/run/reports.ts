@@ -195,9 +195,9 @@ export function writeReports(
   context: ReportContext,
   resume: string,
 ): void {
-  const isCommand = ({ kind, file }: Report) => kind === 'github' && file === null;
-  const [others, commands] = [reports.filter((one) => !isCommand(one)), reports.filter(isCommand)];
-  for (const { kind, file } of [...others, ...commands]) {
+  // A file that cannot be written is a failure, which JSON on the standard output says alone.
+  const rank = ({ kind, file }: Report) => (file !== null ? 0 : kind === 'github' ? 2 : 1);
+  for (const { kind, file } of reports.toSorted((a, b) => rank(a) - rank(b))) {
     if (file === null && kind === 'list') continue;
     const text = textOf(kind, runs, context);
     if (file === null) {

@@ -81,7 +81,6 @@ async function copyBundle({ check, files: [own = ''] }: ReadCheck, to: string): 
   }
 }
 
-/** Node itself reads a file of this option, too: it refuses one that is missing before this program runs. */
 async function readVariables({ envFile, env }: RunOptions): Promise<Record<string, string>> {
   const variables: Record<string, string> = {};
   for (const file of envFile) {
@@ -332,14 +331,16 @@ export async function run(given: string[], options: RunOptions): Promise<void> {
     withRetries: options.retries === true,
     variables: await readVariables(options),
   });
-  const found = await readAll(given, await readOptions());
+  const first = await readOptions();
+  const found = await readAll(given, first);
   const { reads, isSingle } = found;
   const types = reads.map(({ check }) => findAgentType(check.type));
   if (types.some((type) => type?.sockets === 'icmp')) relaunch(processEnvironment);
-  const { config, warnings } = readConfig({ environment: processEnvironment, isLinked: false });
+  const environment = { ...first.variables, ...processEnvironment };
+  const { config, warnings } = readConfig({ environment, isLinked: false });
   for (const warning of warnings) console.error(warning);
   // Without the authorities in its settings, a certificate would seem to be a failure of the target.
-  for (const warning of applyTrust(config, processEnvironment, Date.now())) console.error(warning);
+  for (const warning of applyTrust(config, environment, Date.now())) console.error(warning);
   const cancellation = new AbortController();
   const { signal } = cancellation;
   process.once('SIGINT', () => cancellation.abort());

@@ -160,7 +160,12 @@ export function judgeSettings(given: Given): Finding[] {
     ...contradictions(given),
     ...plainStatements(given),
     ...duplicates(given),
-    ...given.warnings.flatMap((text) => warn(text, 'correct or remove it')),
+    ...given.warnings.flatMap((text) =>
+      warn(
+        text,
+        / is not set: /.test(text) ? 'set it where this is wrong' : 'correct or remove it',
+      ),
+    ),
   ];
   const order = { fail: 0, unknown: 0, warn: 1, ok: 2, skip: 3 };
   if (found.length > 0) return found.toSorted((a, b) => order[a.verdict] - order[b.verdict]);

@@ -1,4 +1,5 @@
 /** Output of commands: tables for terminals, plain lines for pipes, JSON for programs. */
+export { printJson } from '@monitor/shared/command-output.ts';
 import { table } from '@monitor/shared/text-table.ts';
 
 /**
@@ -26,10 +27,6 @@ export function printFacts(facts: Readonly<Record<string, string | boolean | nul
 /** Lines of text for people. */
 export function printLines(lines: readonly string[]): void {
   for (const line of lines) console.log(harmless(line));
-}
-
-export function printJson(value: unknown): void {
-  console.log(JSON.stringify(value));
 }
 
 /** Writes to standard error, so that pipes carry only the answer. */

@@ -1,0 +1,32 @@
+/** What commands of both programs print, whichever way they end. */
+
+/** A reader may stop before the end, as `head` does. Any other end of the output is a failure. */
+export function watchOutput(exitCode: number): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    process.stderr.write(
+      `the output cannot be written: ${error.message}; free some space, or name another output\n`,
+    );
+    process.exit(exitCode);
+  });
+  // Nobody is left who could be told.
+  process.stderr.on('error', () => undefined);
+}
+
+let isPrinted = false;
+
+/** A command begins: none of it is printed. */
+export function beginOutput(): void {
+  isPrinted = false;
+}
+
+export function printJson(value: unknown): void {
+  isPrinted = true;
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+/** A program that asked for JSON gets one document also of a failure; `given` is the command line. */
+export function printFailure(given: readonly string[], error: string, exitCode: number): void {
+  const isAsked = / (--json|--report[ =]json) /.test(` ${given.join(' ')} `);
+  if (isAsked && !isPrinted) printJson({ error: error.replace(/^error: /, ''), exitCode });
+}
