@@ -63,6 +63,12 @@ export function jsonColumns(
   }));
 }
 
+/** An empty file is a database without tables, so a backup of which nothing is left looks whole. */
+function foreignProblems(database: RawDatabase): string[] {
+  const tables = database.prepare("select 1 from sqlite_schema where name = 'kysely_migration'");
+  return tables.get() === undefined ? ['it has no tables of a control plane'] : [];
+}
+
 function jsonProblems(database: RawDatabase): string[] {
   return jsonColumns(database).flatMap(({ table, column, isDamaged }) => {
     const select = database.prepare(`select count(*) from "${table}" where ${isDamaged}`);
@@ -101,11 +107,12 @@ export function verifyDatabase(file: string, { quick = false } = {}): Verificati
     problems.push(`the log cannot be read: ${describeFailure(error)}`);
   }
   look('the structure cannot be read', () => integrityProblems(file, { quick, most: 50 }));
-  if (quick) return result(problems);
   let database: RawDatabase | null = null;
   try {
     database = openRaw(file, { fileMustExist: true, readonly: true });
     const opened = database;
+    look('the tables', () => foreignProblems(opened));
+    if (quick) return result([...new Set(problems)]);
     look('result_payloads', () => payloadProblems(opened));
     look('columns with JSON', () => jsonProblems(opened));
   } catch (error) {

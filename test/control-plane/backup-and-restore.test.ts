@@ -162,6 +162,9 @@ test('restore takes only whole databases of this program that this build knows',
     `insert into kysely_migration (name, timestamp) values ('9999-from-tomorrow', 'x')`,
   );
   alter('other.db', 'create table recipes (name text)');
+  writeFileSync(file('empty.db'), '');
+  for (const foreign of ['other.db', 'empty.db'])
+    assert.match((await operator.run('verify', file(foreign))).out, /no tables of a control plane/);
   writeFileSync(file('text.db'), 'no database at all '.repeat(500));
   await operator.run('backup', file('damaged.db'));
   truncateSync(file('damaged.db'), Math.floor(statSync(file('damaged.db')).size / 8192) * 4096);
