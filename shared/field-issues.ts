@@ -8,8 +8,12 @@ export interface FieldIssue {
   message: string;
 }
 
-function sentenceOf(issue: z.core.$ZodIssue): string {
-  return issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+/** What zod says, as the end of a sentence that begins with the name of the field. */
+function sentenceOf({ message }: z.core.$ZodIssue): string {
+  const text = message
+    .replace(/^Invalid (input$|\w+: )/, '')
+    .replace(/^Invalid /, 'must be a valid ');
+  return text === '' ? 'is not valid' : text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 function withArticle(type: string): string {

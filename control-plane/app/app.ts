@@ -44,6 +44,8 @@ function fromBodyParser(error: unknown): ApiError | undefined {
   switch (error.type) {
     case 'entity.parse.failed':
       return new ApiError('MALFORMED_JSON', 'the body is not valid JSON', { source: 'payload' });
+    case 'charset.wrong':
+      return new ApiError('MALFORMED_JSON', 'the body is not in UTF-8', { source: 'payload' });
     case 'entity.too.large': {
       const limit = 'limit' in error ? ` of ${String(error.limit)} bytes` : '';
       return new ApiError('PAYLOAD_TOO_LARGE', `the body is over the limit${limit}`);
@@ -51,10 +53,11 @@ function fromBodyParser(error: unknown): ApiError | undefined {
     case 'parameters.too.many':
       return new ApiError('PAYLOAD_TOO_LARGE', 'the body has too many fields');
     case 'charset.unsupported':
-    case 'encoding.unsupported':
-      return new ApiError('UNSUPPORTED_MEDIA_TYPE', 'the body has an unsupported encoding', {
-        source: 'headers',
-      });
+    case 'encoding.unsupported': {
+      const header = error.type === 'charset.unsupported' ? 'content-type' : 'content-encoding';
+      const message = `"${header}" names an encoding that is not supported`;
+      return new ApiError('UNSUPPORTED_MEDIA_TYPE', message, { source: 'headers', keys: [header] });
+    }
     case 'request.aborted':
     case 'request.size.invalid':
       return new ApiError('MALFORMED_JSON', 'the body ended early', { source: 'payload' });

@@ -148,7 +148,7 @@ async function sendValue(
   if (route.contentType?.startsWith('image/') === true) {
     headers['Cross-Origin-Resource-Policy'] = 'cross-origin';
   }
-  const isRead = request.method === 'GET' && status === 200 && route.hasEffects !== true;
+  const isRead = route.method === 'GET' && status === 200 && route.hasEffects !== true;
   // Agents poll often, get short answers, and cache by themselves.
   if (isRead && route.authentication === 'apiKey') {
     const etag = etagOf(body);

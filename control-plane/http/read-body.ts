@@ -1,4 +1,5 @@
 /** Reads bodies of requests, within limits of size and time. */
+import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { defaultBodyLimitBytes, type Route } from '@monitor/shared/contract/route.ts';
 import { ApiError } from '../errors/api-error.ts';
@@ -23,8 +24,12 @@ function bodyParser(limitBytes: number): RequestHandler {
     inflate: true,
     // `readBody` has checked the type; the default would refuse `application/merge-patch+json`.
     type: () => true,
-    verify: (request, _response, bytes) => {
+    verify: (request, _response, bytes, charset) => {
       parsedBytes.set(request, bytes.length);
+      // They would be replaced, and stored as something else than what was sent.
+      if (charset === 'utf-8' && !isUtf8(bytes)) {
+        throw Object.assign(new Error('the body is not in UTF-8'), { type: 'charset.wrong' });
+      }
     },
   });
   parsers.set(limitBytes, parser);

@@ -140,7 +140,10 @@ export function readQuery(
   const plain = withoutBrackets(query);
   const names = [...known.fields.keys()];
   const issues = Object.keys(plain).flatMap((name): FieldIssue[] => {
-    if (known.fields.has(name)) return [];
+    const field = known.fields.get(name);
+    const isRepeated = Array.isArray(plain[name]) && field?.items === null;
+    if (field !== undefined)
+      return isRepeated ? [{ path: name, message: 'must be one value' }] : [];
     const meant = nearestWord(name, names);
     const hint =
       meant === null ? `its parameters are ${names.join(', ')}` : `did you mean "${meant}"?`;

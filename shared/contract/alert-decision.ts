@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { alertType } from './alert-notification.ts';
 import { alertSettings } from './check.ts';
-import { pageQuery, pathId, pathInteger, queryInstant, timestamp } from './primitives.ts';
+import { pageQuery, pathId, pathInteger, timestamp, windowQuery } from './primitives.ts';
 import { defineRoutes, get, post } from './route.ts';
 
 /** Longest window of a list. */
@@ -148,8 +148,7 @@ export const alertDecisionRoutes = defineRoutes('Check alerts', {
       params: z.object({ checkId: pathId }),
       query: z.object({
         ...pageQuery,
-        from: queryInstant.exactOptional(),
-        to: queryInstant.exactOptional(),
+        ...windowQuery,
         checkResultId: pathId.exactOptional(),
       }),
       response: z.array(alertDecision),

@@ -5,9 +5,9 @@ import {
   pageQuery,
   pathId,
   queryBoolean,
-  queryInstant,
   queryInteger,
   timestamp,
+  windowQuery,
 } from './primitives.ts';
 import { checkType } from './checks/index.ts';
 import { defineRoutes, get } from './route.ts';
@@ -80,8 +80,7 @@ export const maxOpenAlerts = 1_000;
 
 const alertWindow = {
   ...pageQuery,
-  from: queryInstant.exactOptional(),
-  to: queryInstant.exactOptional(),
+  ...windowQuery,
   open: queryBoolean.exactOptional().meta({
     override: {
       type: 'boolean',
@@ -101,8 +100,7 @@ export const alertRoutes = defineRoutes('Check alerts', {
       rateLimit: { requests: 5, seconds: 10 },
       query: z.object({
         ...pageQuery,
-        from: queryInstant.exactOptional(),
-        to: queryInstant.exactOptional(),
+        ...windowQuery,
         alertChannelId: queryInteger(0, 999_999_999_999_999).exactOptional(),
         hasFailures: queryBoolean.exactOptional().meta({
           override: { type: 'boolean', description: 'True lists only failed notifications' },

@@ -4,7 +4,7 @@ import { alertChannelType } from './alert-channel.ts';
 import { alertCause } from './alert-group.ts';
 import { alertNotification, alertType, checkAlert } from './alert-notification.ts';
 import { rootCause } from './root-cause.ts';
-import { pathId, queryInstant, timestamp } from './primitives.ts';
+import { pathId, timestamp, windowQuery } from './primitives.ts';
 import { defineRoutes, get } from './route.ts';
 
 /** Longest window of outages that are over; what lasts is always listed. */
@@ -105,8 +105,7 @@ export const alertOverviewRoutes = defineRoutes('Check alerts', {
     description:
       'Alerts that one channel got together are one entry, every other outage is one of its own. The window is at most seven days, by default the last 24 hours; outages that last are always listed.',
     query: z.object({
-      from: queryInstant.exactOptional(),
-      to: queryInstant.exactOptional(),
+      ...windowQuery,
       checkId: pathId.exactOptional(),
     }),
     response: z.array(alertOverview),

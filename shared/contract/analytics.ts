@@ -4,7 +4,7 @@ import { analyticsOf, metricsOf, type Metric } from '../domain/metrics.ts';
 import { inSentence, type CheckTypeDefinition } from './checks/check-type.ts';
 import { checkType, checkTypes } from './checks/index.ts';
 import { type AnalyticsFacts, type Grouping, metricsOfPages } from './checks/metric.ts';
-import { pageQuery, queryInstant, queryInteger, queryNames, timestamp } from './primitives.ts';
+import { pageQuery, queryInteger, queryNames, timestamp, windowQuery } from './primitives.ts';
 import { defineRoute, defineRoutes, get, post } from './route.ts';
 
 export const quickRanges = [
@@ -32,11 +32,6 @@ export const windowRules =
   'Windows are in UTC and weeks start on Monday; `from` is part of the window and `to` is not. With `from` alone the window ends now, with `to` alone it begins 24 hours before.';
 export const precision =
   'Counts, sums, averages and extremes are exact, percentiles of more than the last few seconds within 1 %.';
-
-export const windowQuery = {
-  from: queryInstant.exactOptional(),
-  to: queryInstant.exactOptional(),
-};
 
 /** CSV can also be chosen by `Accept: text/csv`. */
 export const csvFormat = z.enum(['json', 'csv']).exactOptional().meta({

@@ -1,6 +1,6 @@
 /** The audit log: who did what to what, from where. */
 import { z } from 'zod';
-import { cursorPage, cursorQuery, queryInstant, timestamp } from './primitives.ts';
+import { cursorPage, cursorQuery, timestamp, windowQuery } from './primitives.ts';
 import { defineRoutes, get } from './route.ts';
 
 export const auditActorKind = z
@@ -34,8 +34,7 @@ export const auditEntry = z
   .meta({ id: 'AuditEntry' });
 
 const filters = {
-  from: queryInstant.exactOptional(),
-  to: queryInstant.exactOptional(),
+  ...windowQuery,
   actorId: z.string().max(100).exactOptional(),
   operation: z.string().max(100).exactOptional(),
   outcome: auditOutcome.exactOptional(),

@@ -9,10 +9,10 @@ import {
   pageQuery,
   pathId,
   queryBoolean,
-  queryInstant,
   queryInteger,
   queryNames,
   timestamp,
+  windowQuery,
 } from './primitives.ts';
 import { defineRoutes, get } from './route.ts';
 
@@ -75,8 +75,7 @@ export type CheckResult = z.input<typeof checkResult>;
 export const sixHoursMs = 6 * 3_600_000;
 
 const resultFilters = {
-  from: queryInstant.exactOptional(),
-  to: queryInstant.exactOptional(),
+  ...windowQuery,
   location: z.string().min(1).max(64).exactOptional().meta({
     description: 'A data-center location, or the slug of a private location',
   }),
@@ -225,8 +224,7 @@ export const checkResultRoutes = defineRoutes('Check results', {
       params: z.object({ checkId: z.string() }),
       query: z.object({
         ...pageQuery,
-        from: queryInstant.exactOptional(),
-        to: queryInstant.exactOptional(),
+        ...windowQuery,
         location: z.string().min(1).max(64).exactOptional(),
         state: z.enum(['RUNNING', 'FINAL', 'MISSED']).exactOptional(),
       }),

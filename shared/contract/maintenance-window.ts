@@ -7,6 +7,8 @@ import { tags } from './check.ts';
 import {
   pageQuery,
   pathInteger,
+  isoDate,
+  isoInstant,
   queryInteger,
   severity,
   storedOf,
@@ -19,22 +21,8 @@ import { defineRoutes, get, patch, post, put, remove, resourceOperations } from 
 
 /** ISO 8601 with an offset, or local to the time zone; a date alone is midnight. */
 function instantLike(example: string) {
-  return z
-    .union([
-      z.iso.datetime({ offset: true }),
-      // ISO 8601 allows to omit seconds; with an offset zod needs an option for that.
-      z.iso.datetime({ offset: true, precision: -1 }),
-      z.iso.datetime({ local: true }),
-      z.iso.date(),
-    ])
-    .meta({
-      override: {
-        type: 'string',
-        format: 'date-time',
-        description: 'ISO 8601; without an offset, local time in `timezone`',
-        example,
-      },
-    });
+  const description = 'ISO 8601; without an offset, local time in `timezone`';
+  return isoDate.meta({ override: { type: 'string', format: 'date-time', description, example } });
 }
 
 const ids = <Id extends z.ZodType>(id: Id, max: number) =>
@@ -221,8 +209,8 @@ const boundFilters = Object.fromEntries(
       `${field}[${bound}]`,
       z
         .string()
-        .refine((text) => !Number.isNaN(Date.parse(text)), 'must be a date')
-        .transform((text) => Date.parse(text))
+        .refine((text) => !Number.isNaN(isoInstant(text)), 'must be a date')
+        .transform(isoInstant)
         .exactOptional()
         .meta({ override: { type: 'string', format: 'date-time' } }),
     ]),

@@ -195,6 +195,20 @@ export function queryInteger(minimum: number, maximum: number) {
     .meta({ override: { type: 'integer', minimum, maximum } });
 }
 
+/** A date, or a time that may be without an offset or seconds: with an offset zod needs an option for that. */
+export const isoDate = z.union([
+  z.iso.date(),
+  z.iso.datetime({ offset: true, local: true }),
+  z.iso.datetime({ offset: true, precision: -1 }),
+]);
+
+/** An ISO 8601 date or time in milliseconds; without an offset it is in UTC. NaN for others, such as 30 February. */
+export function isoInstant(text: string): number {
+  if (!isoDate.safeParse(text).success) return Number.NaN;
+  const isLocal = text.includes('T') && !/(Z|[+-]\d\d:\d\d)$/.test(text);
+  return Date.parse(isLocal ? `${text}Z` : text);
+}
+
 const latestUnixSecond = 253_402_300_799;
 
 /**
@@ -207,7 +221,7 @@ export const queryInstant = z
     if (/^\d{1,12}(\.\d{1,3})?$/.test(text) && Number(text) <= latestUnixSecond) {
       return Math.round(Number(text) * 1000);
     }
-    const parsed = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+    const parsed = isoInstant(text.replace(/^(\S{10}) /, '$1T'));
     if (Number.isNaN(parsed)) {
       context.addIssue({ code: 'custom', message: 'must be a UNIX timestamp in seconds' });
       return z.NEVER;
@@ -244,6 +258,11 @@ export function queryNames(allowed: readonly string[], what: string, fallback?: 
 export const pageQuery = {
   limit: queryInteger(1, 100).default(10),
   page: queryInteger(1, 1_000_000).default(1),
+};
+
+export const windowQuery = {
+  from: queryInstant.exactOptional(),
+  to: queryInstant.exactOptional(),
 };
 
 /** What an operation is that lists its items by page. */

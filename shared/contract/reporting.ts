@@ -1,14 +1,13 @@
 /** Reports: success ratios, response times, error budgets. Spec: Reporting. */
 import { z } from 'zod';
+import { csvFormat, precision, quickRanges, windowRules, type QuickRange } from './analytics.ts';
 import {
-  csvFormat,
-  precision,
-  quickRanges,
+  queryBoolean,
+  queryList,
+  timestamp,
+  timezone as anyTimezone,
   windowQuery,
-  windowRules,
-  type QuickRange,
-} from './analytics.ts';
-import { queryBoolean, queryList, timestamp, timezone as anyTimezone } from './primitives.ts';
+} from './primitives.ts';
 import { checkType } from './checks/index.ts';
 import { defineRoutes, get } from './route.ts';
 

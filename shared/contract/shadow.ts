@@ -3,7 +3,7 @@
  * results of the other side through the public API, with a key that an administrator gives it.
  */
 import { z } from 'zod';
-import { pageQuery, queryInstant, timestamp } from './primitives.ts';
+import { pageQuery, timestamp, windowQuery } from './primitives.ts';
 import { defineRoutes, get, put, remove } from './route.ts';
 import { sensitive } from './sensitive.ts';
 
@@ -107,8 +107,7 @@ export const shadowRoutes = defineRoutes('Shadow mode', {
     {
       query: z.object({
         ...pageQuery,
-        from: queryInstant.exactOptional(),
-        to: queryInstant.exactOptional(),
+        ...windowQuery,
         checkId: z.uuid().exactOptional(),
       }),
       response: z.array(shadowDifference),

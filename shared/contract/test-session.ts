@@ -14,10 +14,10 @@ import {
   pathId,
   plainAddress,
   queryBoolean,
-  queryInstant,
   queryInteger,
   queryList,
   timestamp,
+  windowQuery,
 } from './primitives.ts';
 import { defineRoutes, get, patch, post } from './route.ts';
 
@@ -332,8 +332,7 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
   ),
   listTestSessions: get('/v1/test-sessions', 'List test sessions, newest first', {
     query: z.object({
-      from: queryInstant.exactOptional(),
-      to: queryInstant.exactOptional(),
+      ...windowQuery,
       limit: queryInteger(1, 100).default(20),
       nextId: z.string().min(1).max(200).exactOptional(),
       statuses: queryList(testSessionStatus).exactOptional(),

@@ -36,3 +36,15 @@ test('for a union, the issue of the closest branch is reported', () => {
     { path: 'body.to.port', message: 'must be a number' },
   ]);
 });
+
+test('what zod says of a format continues a sentence', () => {
+  const rows: [z.ZodType, unknown][] = [
+    ...[z.iso.datetime(), z.iso.date(), z.email(), z.uuid(), z.url(), z.ipv4(), z.base64()],
+    ...[z.string().startsWith('a'), z.string().includes('a'), z.string().refine(() => false)],
+  ].map((format): [z.ZodType, unknown] => [format, '-']);
+  rows.push([z.number().multipleOf(5), 3], [z.custom(() => false), 1]);
+  for (const [schema, value] of rows) {
+    const [issue] = fieldIssues(schema.safeParse(value, { reportInput: true }).error?.issues ?? []);
+    assert.match(issue?.message ?? '', /^(must (be|not|start|include) |is not valid$)/);
+  }
+});

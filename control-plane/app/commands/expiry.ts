@@ -1,19 +1,13 @@
-import { z } from 'zod';
+import { isoInstant } from '@monitor/shared/contract/primitives.ts';
 import { OperatorError, usageError } from '../../errors/operator-error.ts';
 
 const dayMs = 86_400_000;
 /** The latest instant of a Date. */
 const lastInstant = 8_640_000_000_000_000;
 
-const date = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })]);
-
-function instantOf(text: string, now: number): number | undefined {
+function instantOf(text: string, now: number): number {
   const days = /^(\d+)d$/.exec(text)?.[1];
-  if (days !== undefined) return now + Number(days) * dayMs;
-  if (!date.safeParse(text).success) return undefined;
-  // Without an offset, Date.parse reads a date as UTC and a time as local.
-  const hasOffset = /(Z|[+-]\d\d:\d\d)$/.test(text);
-  return Date.parse(text.includes('T') && !hasOffset ? `${text}Z` : text);
+  return days === undefined ? isoInstant(text) : now + Number(days) * dayMs;
 }
 
 /**
@@ -22,7 +16,7 @@ function instantOf(text: string, now: number): number | undefined {
  */
 export function parseExpiry(text: string, now: number): number {
   const instant = instantOf(text, now);
-  if (instant === undefined || !(instant <= lastInstant)) {
+  if (!(instant <= lastInstant)) {
     throw usageError(
       `--expires "${text}" is neither an ISO date, such as 2027-01-31, nor days, such as 90d`,
     );

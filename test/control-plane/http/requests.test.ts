@@ -4,6 +4,7 @@ import { get } from 'node:http';
 import { connect } from 'node:net';
 import test from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { isoInstant } from '@monitor/shared/contract/primitives.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
 import { inLongTier } from '../../support/random.ts';
 
@@ -22,7 +23,10 @@ async function post(
   });
   return {
     status: response.status,
-    body: (await response.json()) as { attributes: { code: string } },
+    body: (await response.json()) as {
+      message: string;
+      attributes: { code: string; keys: unknown };
+    },
   };
 }
 
@@ -42,7 +46,8 @@ test('bodies may be compressed; those that only claim to be are refused', async 
     assert.ok([400, 415].includes(broken.status), `${encoded}: ${broken.status}`);
   }
   const unknown = await post(cp.url, cp.apiKey, 'x', { 'content-encoding': 'rot13' });
-  assert.equal(unknown.status, 415);
+  const { keys } = unknown.body.attributes;
+  assert.deepEqual([unknown.status, keys], [415, ['content-encoding']]);
 });
 
 test('a body of any JSON type is read, one of another type is refused by name', async () => {
@@ -59,6 +64,27 @@ test('a body of any JSON type is read, one of another type is refused by name', 
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx']) {
     assert.equal((await send(type)).status, 415, type);
   }
+  const { status, body } = await send('application/json; charset=latin1');
+  assert.deepEqual([status, body.attributes.keys], [415, ['content-type']]);
+  // In place of what was sent it would be stored with marks of replacement.
+  const latin = new Uint8Array(Buffer.from(JSON.stringify({ ...check, name: 'Büro' }), 'latin1'));
+  assert.match((await post(cp.url, cp.apiKey, latin, {})).body.message, /is not in UTF-8/);
+});
+
+test('a parameter that is given twice is named as that', async () => {
+  await using cp = await startTestControlPlane();
+  for (const name of ['limit', 'checkType']) {
+    const { body } = await cp.api('GET', `/v1/checks?${name}=1&${name}=2`);
+    assert.equal(body.message, `"${name}" must be one value`);
+  }
+});
+
+test('a day that is in no calendar is no date, and a time without an offset is in UTC', async () => {
+  await using cp = await startTestControlPlane();
+  const at = (from: string) => cp.api('GET', `/v1/alert-notifications?from=${from}`);
+  assert.deepEqual((await at('2026-02-30')).body.attributes.keys, ['from']);
+  assert.equal((await at('2026-02-28T10:00')).status, 200);
+  assert.equal(isoInstant('2026-02-28T10:00'), Date.UTC(2026, 1, 28, 10));
 });
 
 test('a body has at most 500 levels: what is stored can be searched', async () => {
@@ -78,13 +104,17 @@ test('a body has at most 500 levels: what is stored can be searched', async () =
 
 test('a path may end with a slash, HEAD answers like GET, other methods learn what is allowed', async () => {
   await using cp = await startTestControlPlane();
-  assert.equal((await cp.api('GET', '/v1/checks/')).status, 200);
+  const read = await cp.api('GET', '/v1/checks/');
+  assert.equal(read.status, 200);
   const head = await fetch(`${cp.url}/v1/checks`, {
     method: 'HEAD',
     headers: { authorization: `Bearer ${cp.apiKey}` },
   });
   assert.deepEqual([head.status, head.headers.get('content-range')], [200, 'items */0']);
   assert.equal(await head.text(), '');
+  const isOfAll = ([name]: [string, string]) =>
+    !/^(date|x-request-id|ratelimit.*|connection|keep-alive)$/.test(name);
+  assert.deepEqual([...head.headers].filter(isOfAll), [...read.headers].filter(isOfAll));
   const refused = await cp.api('DELETE', '/v1/snippets');
   assert.deepEqual(
     [refused.status, refused.headers.get('allow'), refused.body.attributes.allow],
