@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import { type Sensitivity, sensitivityOf } from './contract/sensitive.ts';
 import { nearestWord } from './nearest-word.ts';
+import { withinOf } from './without-defaults.ts';
 
 /** Known fields by path. */
 export interface KnownFields {
@@ -69,6 +70,8 @@ function knownBy(schema: z.core.$ZodType): KnownFields {
 }
 
 function fieldsBy(schema: z.core.$ZodType): KnownFields {
+  const within = withinOf(schema);
+  if (within !== null) return knownBy(within);
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {
     case 'object': {
@@ -85,17 +88,6 @@ function fieldsBy(schema: z.core.$ZodType): KnownFields {
       return def.options.map(knownBy).reduce(merge, leaf);
     case 'intersection':
       return merge(knownBy(def.left), knownBy(def.right));
-    case 'optional':
-    case 'nullable':
-    case 'default':
-    case 'prefault':
-    case 'nonoptional':
-    case 'catch':
-    case 'readonly':
-      return knownBy(def.innerType);
-    // The input of a transform is what clients send.
-    case 'pipe':
-      return knownBy(def.in._zod.def.type === 'transform' ? def.out : def.in);
     case 'record':
     case 'map':
     case 'any':

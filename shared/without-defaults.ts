@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { canonicalJson } from './canonical-json.ts';
 import { isFields } from './fields.ts';
 
-/** The schema of the value itself: below defaults and null, and before a transform. */
-function bare(schema: z.core.$ZodType): z.core.$ZodTypes {
+/** The schema within one that adds a default, null or a transform; null for others. */
+export function withinOf(schema: z.core.$ZodType): z.core.$ZodType | null {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {
     case 'optional':
@@ -14,12 +14,19 @@ function bare(schema: z.core.$ZodType): z.core.$ZodTypes {
     case 'nonoptional':
     case 'catch':
     case 'readonly':
-      return bare(def.innerType);
+      return def.innerType;
+    // The input of a transform is what clients send.
     case 'pipe':
-      return bare(def.in._zod.def.type === 'transform' ? def.out : def.in);
+      return def.in._zod.def.type === 'transform' ? def.out : def.in;
     default:
-      return schema as z.core.$ZodTypes;
+      return null;
   }
+}
+
+/** The schema of the value itself. */
+function bare(schema: z.core.$ZodType): z.core.$ZodTypes {
+  const within = withinOf(schema);
+  return within === null ? (schema as z.core.$ZodTypes) : bare(within);
 }
 
 function isDefault(schema: z.core.$ZodType, value: unknown): boolean {

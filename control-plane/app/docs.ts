@@ -8,7 +8,7 @@ import { Router } from 'express';
 import { represent, type Representation } from '../http/representation.ts';
 import { sendRepresentation } from '../http/send-representation.ts';
 
-const contentSecurityPolicy = [
+export const policyOfDocs = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -65,7 +65,7 @@ function filesFor(publicUrl: string): Record<Path, Representation> {
     '/openapi.json': represent(json, { 'Content-Type': 'application/json; charset=utf-8' }),
     '/docs': represent(page, {
       'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': contentSecurityPolicy,
+      'Content-Security-Policy': policyOfDocs,
       'Referrer-Policy': 'no-referrer',
     }),
     '/docs/page.js': asset('page.js', 'text/javascript; charset=utf-8'),

@@ -7,18 +7,10 @@ import { extname, join } from 'node:path';
 import { Router } from 'express';
 import { represent, type Representation } from '../http/representation.ts';
 import { sendRepresentation } from '../http/send-representation.ts';
+import { policyOfDocs } from './docs.ts';
 
 /** Scripts, styles and pictures of this server alone; pages have neither inline. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+const contentSecurityPolicy = policyOfDocs.replace('img-src', "img-src 'self'");
 
 const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',

@@ -1,12 +1,12 @@
 /** Reads the facts of a status page. */
 import { fromFlag, fromJson } from '../db/columns.ts';
-import { ownRows } from '../db/own-rows.ts';
 import type { Db, RowOf } from '../db/tables.ts';
 import type { CardFacts, PageFacts, PageLook } from './view/facts.ts';
 import { dayStarts } from './view/uptime.ts';
 import { readFollowed } from './read-followed.ts';
 import { readIncidents } from './read-incidents.ts';
 import { readWindows } from './read-windows.ts';
+import { selectCards } from './store.ts';
 
 /** How a visitor names a page: by slug or by host. */
 export type PageAddress =
@@ -55,27 +55,13 @@ function findPage(db: Db, address: PageAddress): Promise<Row | undefined> {
 }
 
 async function readCards(db: Db, page: Row): Promise<CardFacts[]> {
-  const cards = await ownRows(db, 'status_page_cards', page.account_id)
-    .where('status_page_id', '=', page.id)
-    .orderBy('position')
-    .execute();
-  const services = await db
-    .selectFrom('services')
-    .innerJoin('card_services', 'card_services.service_id', 'services.id')
-    .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
-    .selectAll('services')
-    .select('card_services.card_id')
-    .where('services.account_id', '=', page.account_id)
-    .where('status_page_cards.status_page_id', '=', page.id)
-    .orderBy('card_services.position')
-    .execute();
-  const byCard = Map.groupBy(services, ({ card_id }) => card_id);
+  const { cards, servicesOf } = await selectCards(db, page.account_id, [page.id]);
   return cards.map((card) => ({
     id: card.id,
     name: card.name,
     createdAt: card.created_at,
     updatedAt: card.updated_at,
-    services: (byCard.get(card.id) ?? []).map((service) => ({
+    services: (servicesOf.get(card.id) ?? []).map((service) => ({
       id: service.id,
       name: service.name,
       createdAt: service.created_at,

@@ -132,14 +132,8 @@ function toWire(
   };
 }
 
-/** Pages with their cards and services, in the given order. */
-export async function presentStatusPages(
-  { db, domains }: { db: Db; domains: StatusPageDomains },
-  accountId: string,
-  rows: readonly StatusPageRow[],
-): Promise<Wire[]> {
-  if (rows.length === 0) return [];
-  const pageIds = rows.map(({ id }) => id);
+/** The cards of pages and their services, in their order. */
+export async function selectCards(db: Db, accountId: string, pageIds: readonly string[]) {
   const cards = await ownRows(db, 'status_page_cards', accountId)
     .where('status_page_id', 'in', pageIds)
     .orderBy('position')
@@ -154,11 +148,22 @@ export async function presentStatusPages(
     .where('status_page_cards.status_page_id', 'in', pageIds)
     .orderBy('card_services.position')
     .execute();
+  return { cards, servicesOf: Map.groupBy(services, ({ card_id }) => card_id) };
+}
+
+/** Pages with their cards and services, in the given order. */
+export async function presentStatusPages(
+  { db, domains }: { db: Db; domains: StatusPageDomains },
+  accountId: string,
+  rows: readonly StatusPageRow[],
+): Promise<Wire[]> {
+  if (rows.length === 0) return [];
+  const pageIds = rows.map(({ id }) => id);
+  const { cards, servicesOf } = await selectCards(db, accountId, pageIds);
   const cardsByPage = Map.groupBy(cards, (card) => card.status_page_id);
-  const servicesByCard = Map.groupBy(services, (service) => service.card_id);
   return rows.map((row) =>
     toWire(row, domains, cardsByPage.get(row.id) ?? [], (cardId) =>
-      (servicesByCard.get(cardId) ?? []).map(toServiceWire),
+      (servicesOf.get(cardId) ?? []).map(toServiceWire),
     ),
   );
 }

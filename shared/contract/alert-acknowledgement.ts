@@ -18,6 +18,9 @@ export const alertAcknowledgement = z
   })
   .meta({ id: 'AlertAcknowledgement' });
 
+const params = z.object({ id: pathId });
+const acknowledging = { params, body, status: 200, response: alertAcknowledgement } as const;
+
 export const alertAcknowledgementRoutes = defineRoutes('Check alerts', {
   acknowledgeAlert: post(
     '/v1/check-alerts/{id}/acknowledge',
@@ -25,10 +28,7 @@ export const alertAcknowledgementRoutes = defineRoutes('Check alerts', {
     {
       description:
         'Its reminders stop, or wait for the end of the snooze. A change between degraded and failing alerts again. The recovery says who acknowledged.',
-      params: z.object({ id: pathId }),
-      body,
-      status: 200,
-      response: alertAcknowledgement,
+      ...acknowledging,
       errors: [409],
     },
   ),
@@ -38,10 +38,7 @@ export const alertAcknowledgementRoutes = defineRoutes('Check alerts', {
     {
       tag: 'Alert groups',
       description: 'As for one alert, for at most 1,000 of the group.',
-      params: z.object({ id: pathId }),
-      body,
-      status: 200,
-      response: alertAcknowledgement,
+      ...acknowledging,
       errors: [409],
     },
   ),

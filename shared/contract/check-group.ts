@@ -122,6 +122,8 @@ const reading = {
   response: anyCheck,
 };
 
+const update = { params: byId, query: onCreation, body: updateBody, response: checkGroup } as const;
+
 export const checkGroupRoutes = defineRoutes(tag, {
   listCheckGroups: get('/v1/check-groups', 'List check groups', {
     query: z.object({
@@ -149,17 +151,11 @@ export const checkGroupRoutes = defineRoutes(tag, {
   }),
   updateCheckGroupV1: put('/v1/check-groups/{id}', 'Change a check group', {
     deprecated: true,
-    params: byId,
-    query: onCreation,
-    body: updateBody,
-    response: checkGroup,
+    ...update,
   }),
   updateCheckGroup: put('/v2/check-groups/{id}', 'Change a check group', {
     description: 'Fields that are absent stay as they are.',
-    params: byId,
-    query: onCreation,
-    body: updateBody,
-    response: checkGroup,
+    ...update,
   }),
   deleteCheckGroup: remove('/v1/check-groups/{id}', 'Delete a check group that has no checks', {
     params: byId,

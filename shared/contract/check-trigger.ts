@@ -69,30 +69,16 @@ const callingGroup = {
 const runCheck = 'Run a check and wait for it';
 const runGroup = 'Run all checks of a group and wait for them';
 
+/** Statuses after which nothing more comes. */
+const ended = z.enum(['PASSED', 'FAILED', 'DEGRADED', 'TIMED_OUT', 'CANCELLED']);
+export const terminalStatuses = ended.options;
+const openStatuses = ['STARTED', 'PROGRESS', 'PROGRESS_FAILED', 'PROGRESS_DEGRADED'] as const;
+
 /** Spec: open. */
 export const sessionStatus = z
-  .enum([
-    'STARTED',
-    'PROGRESS',
-    'PROGRESS_FAILED',
-    'PROGRESS_DEGRADED',
-    'PASSED',
-    'FAILED',
-    'DEGRADED',
-    'TIMED_OUT',
-    'CANCELLED',
-  ])
+  .enum([...openStatuses, ...terminalStatuses])
   .meta({ id: 'CheckSessionStatus' });
 export type SessionStatus = z.infer<typeof sessionStatus>;
-
-/** Statuses after which nothing more comes. */
-export const terminalStatuses = [
-  'PASSED',
-  'FAILED',
-  'DEGRADED',
-  'TIMED_OUT',
-  'CANCELLED',
-] as const satisfies readonly SessionStatus[];
 
 /** The statuses of version 1; others are shown as the nearest one. */
 const sessionStatusV1 = sessionStatus.exclude(['CANCELLED']);

@@ -49,6 +49,8 @@ export const invitation = z
   .meta({ id: 'Invitation' });
 
 const ofPeople = 'Only for people who have signed in: a key has none (404).';
+const rateLimit = { requests: 10, seconds: 600 };
+const ofOwner = { description: ofPeople, role: 'READ_ONLY', rateLimit } as const;
 
 const me = z
   .object({
@@ -157,9 +159,7 @@ export const profileRoutes = defineRoutes('Profile', {
     '/v1/users/me/password',
     'Change the own password; all other sessions end',
     {
-      description: ofPeople,
-      role: 'READ_ONLY',
-      rateLimit: { requests: 10, seconds: 600 },
+      ...ofOwner,
       body: z.object({ currentPassword: presentPassword, newPassword }),
       status: 204,
       errors: [404],
@@ -184,9 +184,7 @@ export const profileRoutes = defineRoutes('Profile', {
     '/v1/users/me/second-factor',
     'Make a secret for an app; it counts after its first code',
     {
-      description: ofPeople,
-      role: 'READ_ONLY',
-      rateLimit: { requests: 10, seconds: 600 },
+      ...ofOwner,
       body: z.object({ password: presentPassword }),
       status: 200,
       response: z.object({ secret: z.string(), uri: z.string() }).meta({ id: 'NewSecondFactor' }),
@@ -197,18 +195,14 @@ export const profileRoutes = defineRoutes('Profile', {
     '/v1/users/me/second-factor',
     'Confirm the secret with the first code; gives recovery codes, shown this once',
     {
-      description: ofPeople,
-      role: 'READ_ONLY',
-      rateLimit: { requests: 10, seconds: 600 },
+      ...ofOwner,
       body: z.object({ code: secondFactorCode }),
       response: z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: 'RecoveryCodes' }),
       errors: [404, 409],
     },
   ),
   removeMySecondFactor: post('/v1/users/me/second-factor/removal', 'Remove the second factor', {
-    description: ofPeople,
-    role: 'READ_ONLY',
-    rateLimit: { requests: 10, seconds: 600 },
+    ...ofOwner,
     body: z.object({ password: presentPassword, code: secondFactorCode }),
     status: 204,
     errors: [404],

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
-import { Bench, hour, minute, now, setUp } from '../support/results.ts';
+import { alertTypes, Bench, hour, minute, now, setUp } from '../support/results.ts';
 import { eventually } from '../support/system.ts';
 import { TestClock } from '../support/test-clock.ts';
 
@@ -19,15 +19,6 @@ async function channel(bench: Bench): Promise<void> {
     config: { name: 'hook', url: 'https://hooks.example/alerts' },
   });
   assert.equal(status, 201);
-}
-
-async function types(bench: Bench): Promise<string[]> {
-  const rows = await bench.cp.controlPlane.services.db
-    .selectFrom('check_alerts')
-    .select('alert_type')
-    .orderBy('seq')
-    .execute();
-  return rows.map(({ alert_type }) => alert_type);
 }
 
 test('a backlog of ticks says nothing that newer ticks have gone past', async () => {
@@ -44,7 +35,7 @@ test('a backlog of ticks says nothing that newer ticks have gone past', async ()
   await bench.submitAll(
     [10, 8, 7].map((ago) => bench.result(check, 'URL', now - ago * minute, failed)),
   );
-  assert.deepEqual(await types(bench), []);
+  assert.deepEqual(await alertTypes(bench), []);
 });
 
 test('an agent whose clock is a day ahead neither hides failures nor recoveries of others', async () => {
@@ -55,16 +46,16 @@ test('an agent whose clock is a day ahead neither hides failures nor recoveries 
   const ahead = { startedAt: now + day, stoppedAt: now + day + 20, runLocation: 'us-east-1' };
   await bench.submit(check, 'URL', now - 2 * minute, ahead);
   await bench.submit(check, 'URL', now - minute, failed);
-  assert.deepEqual(await types(bench), ['ALERT_FAILURE']);
+  assert.deepEqual(await alertTypes(bench), ['ALERT_FAILURE']);
   bench.clock.advance(minute);
   await bench.submit(check, 'URL', now);
-  assert.deepEqual(await types(bench), ['ALERT_FAILURE', 'ALERT_RECOVERY']);
+  assert.deepEqual(await alertTypes(bench), ['ALERT_FAILURE', 'ALERT_RECOVERY']);
 
   const other = await bench.check('url');
   await bench.submit(other, 'URL', now + minute, { ...failed, ...ahead });
   bench.clock.advance(2 * minute);
   await bench.submit(other, 'URL', now + 2 * minute);
-  assert.deepEqual((await types(bench)).slice(2), ['ALERT_FAILURE', 'ALERT_RECOVERY']);
+  assert.deepEqual((await alertTypes(bench)).slice(2), ['ALERT_FAILURE', 'ALERT_RECOVERY']);
   const status = await bench.get(`check-statuses/${other}`);
   assert.equal(status.hasFailures, false);
 });
@@ -79,7 +70,7 @@ test('a control plane whose clock was a day ahead alerts again once it is right'
   bench.clock.advance(2 * minute);
   await bench.submit(check, 'URL', now + minute);
   await bench.submit(check, 'URL', now + 2 * minute, failed);
-  assert.deepEqual(await types(bench), ['ALERT_FAILURE', 'ALERT_RECOVERY', 'ALERT_FAILURE']);
+  assert.deepEqual(await alertTypes(bench), ['ALERT_FAILURE', 'ALERT_RECOVERY', 'ALERT_FAILURE']);
   assert.equal((await bench.get(`check-statuses/${check}`)).hasFailures, true);
 });
 
@@ -113,10 +104,10 @@ test('what lasted while the control plane was down is not sent before agents cou
     }
   };
   await settle(30);
-  assert.deepEqual(await types(bench), []);
+  assert.deepEqual(await alertTypes(bench), []);
   await bench.submit(mended, 'URL', now + minute);
   await settle(90);
-  assert.deepEqual(await types(bench), [], 'the hour does not count: nothing could be heard');
+  assert.deepEqual(await alertTypes(bench), [], 'the hour does not count: nothing could be heard');
   await settle(4 * 60);
   const rows = () =>
     cp.controlPlane.services.db

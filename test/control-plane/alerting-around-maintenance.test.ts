@@ -4,18 +4,9 @@ import test from 'node:test';
 import { evaluateDueAlerts } from '../../control-plane/alerting/evaluate-due-alerts.ts';
 import { maintenanceOf } from '../../control-plane/maintenance/index.ts';
 import { sweepOnceRead } from '../support/control-plane.ts';
-import { iso, minute, now, setUp, type Bench } from '../support/results.ts';
+import { alertTypes, iso, minute, now, setUp, type Bench } from '../support/results.ts';
 
 const failed = { hasFailures: true, errorMessages: ['HTTP 500'] };
-
-async function types(bench: Bench): Promise<string[]> {
-  const rows = await bench.cp.controlPlane.services.db
-    .selectFrom('check_alerts')
-    .select('alert_type')
-    .orderBy('seq')
-    .execute();
-  return rows.map(({ alert_type }) => alert_type);
-}
 
 /** A failing check with maintenance from minute 2 to minute 60. */
 async function failing(bench: Bench, alertSettings: Record<string, unknown>): Promise<string> {
@@ -58,10 +49,10 @@ test('reminders and escalations wait for a run after the maintenance, and end wi
     await using bench = await setUp();
     const check = await failing(bench, settings);
     await pass(bench, 61);
-    assert.deepEqual(await types(bench), before);
+    assert.deepEqual(await alertTypes(bench), before);
     await bench.submit(check, 'URL', now + 61 * minute, { ...after });
     await pass(bench, minutes);
-    assert.deepEqual(await types(bench), later);
+    assert.deepEqual(await alertTypes(bench), later);
   }
 });
 
@@ -88,12 +79,12 @@ test('a window that silences sends no alert of what it selects, and the checks r
     await pass(bench, 5);
     await bench.submit(check, 'URL', now + 5 * minute, failed);
     await pass(bench, 1);
-    assert.deepEqual(await types(bench), isSilent ? [] : ['ALERT_FAILURE']);
+    assert.deepEqual(await alertTypes(bench), isSilent ? [] : ['ALERT_FAILURE']);
     // What still fails when the window ends is not kept from anybody.
     await pass(bench, 55);
     await bench.submit(check, 'URL', now + 61 * minute, failed);
     await pass(bench, 1);
-    assert.deepEqual(await types(bench), ['ALERT_FAILURE'], JSON.stringify(selects));
+    assert.deepEqual(await alertTypes(bench), ['ALERT_FAILURE'], JSON.stringify(selects));
   }
 });
 
@@ -122,7 +113,7 @@ test('a heartbeat that fails in a window that silences is alerted when the windo
         await sweepOnceRead(services);
         await evaluateDueAlerts(services);
       }
-      return (await types(bench)).filter((type) => type !== 'ALERT_RECOVERY').length;
+      return (await alertTypes(bench)).filter((type) => type !== 'ALERT_RECOVERY').length;
     };
     await ping();
     const during = await after(58);

@@ -189,3 +189,13 @@ export async function insertResults(
     }
   }
 }
+
+/** Of the alerts there are, in their order. */
+export async function alertTypes(bench: Bench): Promise<string[]> {
+  const rows = await bench.cp.controlPlane.services.db
+    .selectFrom('check_alerts')
+    .select('alert_type')
+    .orderBy('seq')
+    .execute();
+  return rows.map(({ alert_type }) => alert_type);
+}

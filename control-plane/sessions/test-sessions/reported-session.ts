@@ -1,4 +1,5 @@
 /** Sessions that a test runner reports: no agent runs them. */
+import type { Db } from '../../db/tables.ts';
 import type { Services } from '../../core/services.ts';
 import { fromJson, toFlag } from '../../db/columns.ts';
 import { lockRows } from '../../db/lock.ts';
@@ -64,6 +65,12 @@ export async function createReportedSession(
   });
 }
 
+async function lockReport(db: Db, id: string) {
+  const reports = db.selectFrom('test_results').select('report_json').where('id', '=', id);
+  const now = await lockRows(reports).executeTakeFirst();
+  return now === undefined ? null : reportOf(now);
+}
+
 /** Notes the uploaded files of a result that has not ended. */
 export async function keepReport(
   { commits }: Pick<Services, 'commits'>,
@@ -71,10 +78,7 @@ export async function keepReport(
   file: { key: string; sizeBytes: number },
 ): Promise<void> {
   await commits.run(async (db) => {
-    const now = await lockRows(
-      db.selectFrom('test_results').select('report_json').where('id', '=', row.id),
-    ).executeTakeFirst();
-    const report = now === undefined ? null : reportOf(now);
+    const report = await lockReport(db, row.id);
     if (report === null) return;
     await db
       .updateTable('test_results')
@@ -95,10 +99,7 @@ export async function finishReportedResult(
   await commits.run(async (db) => {
     const session = await lockOpen(db, row.session_id);
     if (session === undefined) return;
-    const now = await lockRows(
-      db.selectFrom('test_results').select('report_json').where('id', '=', row.id),
-    ).executeTakeFirst();
-    const report = now === undefined ? null : reportOf(now);
+    const report = await lockReport(db, row.id);
     if (report === null) return;
     await db
       .updateTable('test_results')

@@ -2,17 +2,16 @@
 import { z } from 'zod';
 import { pathId, queryBoolean, timestamp } from '../primitives.ts';
 import { defineRoutes, get, post, remove } from '../route.ts';
-import { logicalId, physicalId, projectName, repoUrl, resourceType } from './projects.ts';
+import {
+  logicalId,
+  namedProject,
+  physicalId,
+  projectName,
+  repoUrl,
+  resourceType,
+} from './projects.ts';
 
-const listedProject = z
-  .object({
-    id: z.uuid(),
-    logicalId: z.string(),
-    name: z.string(),
-    repoUrl: z.string().nullable(),
-    created_at: timestamp,
-  })
-  .meta({ id: 'ListedProject' });
+const listedProject = namedProject.extend({ created_at: timestamp }).meta({ id: 'ListedProject' });
 
 const importedResource = z.object({
   logicalId: z.string(),

@@ -76,12 +76,11 @@ export const projectBody = z
   .meta({ id: 'ProjectBody' });
 export type ProjectBody = z.output<typeof projectBody>;
 
-export const project = z
-  .object({
-    id: z.uuid(),
-    logicalId: z.string(),
-    name: z.string(),
-    repoUrl: z.string().nullable(),
+export const namedProject = z.object({
+  ...{ id: z.uuid(), logicalId: z.string(), name: z.string(), repoUrl: z.string().nullable() },
+});
+export const project = namedProject
+  .extend({
     createdAt: timestamp,
     updatedAt: timestamp.nullable(),
   })

@@ -1,31 +1,15 @@
 // Own process: it starts many programs.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { installRuntime } from '../../../agent/runtimes/install-runtime.ts';
+import { agent } from '../../support/agent-command.ts';
 import { fakePlan, npmEnvironment, writePackage } from '../../support/fake-runtime.ts';
 import { temporaryFolder } from '../../support/system.ts';
-import { agentProgram } from '../../support/programs.ts';
 
-async function runtime(
-  directory: string,
-  args: string[],
-  environment: Record<string, string> = {},
-) {
-  const child = spawn(process.execPath, [agentProgram, ...args], {
-    env: { ...npmEnvironment, AGENT_RUNTIMES_DIR: directory, ...environment },
-  });
-  let out = '';
-  let error = '';
-  child.stdout.on('data', (chunk) => (out += String(chunk)));
-  child.stderr.on('data', (chunk) => (error += String(chunk)));
-  const [code] = (await once(child, 'close')) as [number];
-  assert.equal(/\n\s+at /.test(error), false, `a stack trace reached the user: ${error}`);
-  return { code, out, error };
-}
+const runtime = (directory: string, args: string[], environment: Record<string, string> = {}) =>
+  agent(args, { AGENT_RUNTIMES_DIR: directory, ...environment });
 
 interface Listed {
   runtimes: { id: string; state: string; failures: { package: string }[] }[];

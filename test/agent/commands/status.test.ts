@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -13,24 +12,13 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import { collectFindings } from '../../../agent/doctor/collect-findings.ts';
 import { degradations } from '../../../agent/doctor/judge-status.ts';
 import { askStatus } from '../../../agent/doctor/running-agent.ts';
+import { agent as command } from '../../support/agent-command.ts';
 import { canarySecrets, findCanaries } from '../../support/canaries.ts';
 import { FakeControlPlane } from '../../support/fake-control-plane.ts';
 import { Program, surroundings } from '../../../proof/program.ts';
 import { seededRandom } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { agentProgram } from '../../support/programs.ts';
-
-async function command(words: readonly string[], environment: Record<string, string>) {
-  const child = spawn(process.execPath, [agentProgram, ...words], {
-    env: { ...surroundings(), ...environment },
-  });
-  let out = '';
-  let error = '';
-  child.stdout.on('data', (chunk) => (out += String(chunk)));
-  child.stderr.on('data', (chunk) => (error += String(chunk)));
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, out, error };
-}
 
 /** Files of an archive by name. */
 async function unpack(file: string): Promise<Map<string, Buffer>> {

@@ -1,23 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { test } from 'node:test';
 import { tracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import { tracerouteTarget } from '../../../agent/commands/traceroute-argument.ts';
-import { freePort, surroundings } from '../../../proof/program.ts';
-import { agentProgram } from '../../support/programs.ts';
+import { freePort } from '../../../proof/program.ts';
+import { agent } from '../../support/agent-command.ts';
 
-async function traceroute(...words: string[]) {
-  const child = spawn(process.execPath, [agentProgram, 'traceroute', ...words], {
-    env: { ...surroundings() },
-  });
-  let out = '';
-  let error = '';
-  child.stdout.on('data', (chunk) => (out += String(chunk)));
-  child.stderr.on('data', (chunk) => (error += String(chunk)));
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, out, error };
-}
+const traceroute = (...words: string[]) => agent(['traceroute', ...words]);
 
 test('a target is a host, with a port or as a URL', () => {
   const targets = {

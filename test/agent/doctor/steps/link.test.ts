@@ -23,16 +23,7 @@ import { judgeProtocol } from '../../../../agent/doctor/steps/protocol.ts';
 import { judgeProxy } from '../../../../agent/doctor/steps/proxy.ts';
 import { judgeNextHops, judgeRoute } from '../../../../agent/doctor/steps/route.ts';
 import { judgeTls, type TlsFacts } from '../../../../agent/doctor/steps/tls.ts';
-
-function assertSays(findings: readonly Finding[], verdict: string, words: RegExp): void {
-  const [first] = findings;
-  assert.ok(first);
-  assert.equal(first.verdict, verdict, first.evidence);
-  assert.match(`${first.evidence} -> ${first.fix ?? ''}`, words);
-  for (const { verdict: each, fix } of findings) {
-    assert.equal(fix !== null && fix.length > 10, each === 'warn' || each === 'fail');
-  }
-}
+import { assertSays } from '../../../support/doctor-findings.ts';
 
 const direct: Destination = {
   baseUrl: 'https://cp.example',

@@ -34,19 +34,9 @@ import {
 import { judgeCapture } from '../../../../agent/doctor/steps/packet-capture.ts';
 import { judgeWork } from '../../../../agent/doctor/steps/work-directory.ts';
 import { temporaryFolder } from '../../../support/system.ts';
+import { assertSays } from '../../../support/doctor-findings.ts';
 
 const mebibyte = 1_048_576;
-
-/** The first finding is the verdict, and holds the words. Whatever is not ok says what to do. */
-function assertSays(findings: readonly Finding[], verdict: string, words: RegExp): void {
-  const [first] = findings;
-  assert.ok(first);
-  assert.equal(first.verdict, verdict, first.evidence);
-  assert.match(`${first.evidence} -> ${first.fix ?? ''}`, words);
-  for (const { verdict: each, fix } of findings) {
-    assert.equal(fix !== null && fix.length > 10, each === 'warn' || each === 'fail');
-  }
-}
 
 /** A machine of files. */
 function machineWith(folder: string, files: Record<string, string>) {
