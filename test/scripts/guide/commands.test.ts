@@ -19,6 +19,7 @@ import { Operator } from '../../support/control-plane-command.ts';
 import { fillKumaDatabase, makeKumaDatabase } from '../../support/kuma-database.ts';
 import { freePort, Program, surroundings } from '../../../proof/program.ts';
 import { agentProgram, controlPlaneProgram } from '../../support/programs.ts';
+import { inLongTier } from '../../support/random.ts';
 import { httpServer, type TestServer } from '../../support/servers.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
@@ -28,6 +29,15 @@ const pages = Map.groupBy(
       page !== installPage && ((language === 'sh' && how !== 'not-run') || language === 'ts'),
   ),
   ({ page }) => page,
+);
+/**
+ * Those that need what no other page needs. The short tier plays them; `blocks.test.ts` holds commands, options and calls
+ * of all pages against what there is, and the tests of each command do what it does.
+ */
+const ofShortTier = new Set(
+  ['first-monitor', 'api', 'as-code', 'backup', 'deploy', 'encryption', 'keys', 'moving-csv'].map(
+    (name) => `${name}.md`,
+  ),
 );
 /** Pages whose commands are for a control plane that is stopped, or that start one themselves. */
 const startsItself = (blocks: readonly Block[]): boolean =>
@@ -193,7 +203,11 @@ describe('the commands of the guide', { concurrency: 2 }, () => {
   for (const [page, blocks] of pages) {
     test(
       `docs/${page} does what it says, command by command`,
-      { skip: missing.length > 0 && `it needs ${missing.join(', ')}` },
+      missing.length > 0
+        ? { skip: `it needs ${missing.join(', ')}` }
+        : ofShortTier.has(page)
+          ? {}
+          : inLongTier,
       ({ signal }) => runPage(page, blocks, signal),
     );
   }

@@ -19,6 +19,7 @@ import { componentsOf } from '../../../scripts/release/bill.ts';
 import { digestOf } from '../../../scripts/release/artefacts.ts';
 import { makePackages, readJson, type Tarball } from '../../../scripts/release/packages.ts';
 import { surroundings } from '../../../proof/program.ts';
+import { inLongTier } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 const megabyte = 1e6;
@@ -62,7 +63,7 @@ function weightOf(path: string): number {
     .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
 }
 
-test('the same sources give the same packages, byte by byte', async () => {
+test('the same sources give the same packages, byte by byte', inLongTier, async () => {
   const again = await makePackages(join(folder.path, 'built-again'), join(folder.path, 'again'));
   assert.deepEqual(again, tarballs);
   for (const { file } of again) {
