@@ -84,17 +84,29 @@ const epochOf = async (cp: TestControlPlane): Promise<number | undefined> =>
 
 for (const notify of ['on', 'off']) {
   test(`a check made at one replica is heard by the agent that polls at the other, with DATABASE_NOTIFY=${notify}`, async () => {
-    await using world = await openReplicas({ DATABASE_NOTIFY: notify });
-    const { one, other, key } = world;
+    // Where the clock stands nothing is read each second: it is heard through the database alone.
+    const clock = notify === 'on' ? new TestClock(Date.now()) : undefined;
+    await using world = await openReplicas({ DATABASE_NOTIFY: notify }, clock);
+    const { one: polled, other: maker, key } = world;
     const agent = new Wanderer(key);
-    await agent.checkIn(other);
-    const polling = agent.checkIn(other, longMs);
+    await agent.checkIn(polled);
+    let answer: CheckInAnswer | undefined;
+    const polling = agent.checkIn(polled, longMs).then((given) => (answer = given));
     await eventually(
-      () => one.controlPlane.services.hub.isServed(one.accountId, location),
+      () => maker.controlPlane.services.hub.isServed(maker.accountId, location),
       () => 'the other replica does not know of the agent',
     );
-    const id = await makeCheck(one);
-    const answer = await polling;
+    const id = await makeCheck(maker);
+    try {
+      await eventually(
+        () => answer !== undefined,
+        () => 'the poll is not answered',
+      );
+    } finally {
+      // A poll that nothing answered ends in time, as does what waits for it.
+      clock?.advance(longMs);
+    }
+    answer = await polling;
     const heard = [
       ...answer.upserts.map((check) => check.id),
       ...answer.jobs.map((job) => job.check.id),
