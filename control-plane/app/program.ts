@@ -91,6 +91,11 @@ export const commands: Readonly<
     summary: 'apply a folder of files to the resources of an account',
     load: async () => (await import('./commands/apply.ts')).registerApply,
   },
+  sign: {
+    takes: '<command...>',
+    summary: 'run an existing client of the API, and sign the checks that it deploys',
+    load: async () => (await import('./commands/sign.ts')).registerSign,
+  },
   import: {
     takes: '<path>',
     summary: 'import checks from another product: prints a plan, or applies it',

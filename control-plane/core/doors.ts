@@ -128,6 +128,8 @@ export const egress: Readonly<Record<string, EgressClass | 'by its caller'>> = {
 /** Files that listen, by what for. */
 export const ports: Readonly<Record<string, string>> = {
   'app/listen.ts': 'PORT',
+  'app/commands/sign-deployments.ts':
+    'a free one of this machine alone, with a key for the one client',
   'app/serve-metrics.ts': 'METRICS_PORT, with METRICS_TOKEN where it is set',
 };
 
@@ -167,6 +169,8 @@ export const commandDoors = {
   'people reset': command(audited),
   export: command({ reads: { fileBytes: 16 * MiB, files: 20_000 }, ...byKey }),
   apply: command({ reads: { fileBytes: 16 * MiB, files: 20_000, envBytes: MiB }, ...byKey }),
+  // A project, and code bundles on their way.
+  sign: command({ reads: { projectBytes: 20 * MiB }, ...byKey }),
   // Configurations are far smaller: what is larger was named by mistake.
   import: command({ reads: { fileBytes: 64 * MiB, files: 2_000 }, ...byKey }),
   // Answers of the other side have bounds of their own: `shadow/source-api.ts`.

@@ -33,6 +33,7 @@ import {
 } from './kinds/index.ts';
 import { hasNumericId, keyOf, References } from './references.ts';
 import {
+  isAssignment,
   nameOf,
   parseAssignment,
   parseSubscription,
@@ -614,9 +615,6 @@ function refuseRepeats(resources: readonly ProjectResource[]): void {
     seen.add(key);
   }
 }
-
-const isAssignment = ({ type }: ProjectResource): boolean =>
-  type === 'private-location-check-assignment' || type === 'private-location-group-assignment';
 
 /** Checks are locked before anything that their changes lock, in the order of their ids. */
 async function lockOwn(db: Db, links: readonly LinkRow[]): Promise<void> {

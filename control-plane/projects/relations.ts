@@ -105,6 +105,9 @@ export interface Assignment {
   logicalId: string;
 }
 
+export const isAssignment = ({ type }: ProjectResource): boolean =>
+  type === 'private-location-check-assignment' || type === 'private-location-group-assignment';
+
 /** The check or group that an assignment is part of; `names` are those that the project owns, by id. */
 export function parseAssignment(
   { type, payload }: ProjectResource,

@@ -9,7 +9,6 @@ import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
 import type {
   ProjectBody,
   ProjectResource,
-  ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
@@ -24,7 +23,8 @@ import {
 import { invalidField } from '../errors/api-error.ts';
 import type { Fields } from './kinds/kind.ts';
 import { kinds } from './kinds/index.ts';
-import { hasNumericId, References } from './references.ts';
+import { hasNumericId, keyOf, References } from './references.ts';
+import { isAssignment, parseAssignment, slugOf } from './relations.ts';
 
 export interface CheckToSign {
   logicalId: string;
@@ -57,10 +57,23 @@ function localReferences({ resources, sharedFiles }: ProjectBody) {
   return { references, numberOf: (of: ProjectResource) => Number(ids.get(of)) };
 }
 
-function parse(type: ResourceType, payload: Fields, references: References): Fields {
-  const kind = kinds.find((one) => one.type === type);
-  if (kind === undefined) throw new Error(`there is no kind ${type}`);
-  return kind.parse(payload, references, []);
+/** The private locations that assignments add to each check and group. What one is called is taken from the files alone. */
+function assignedIn({ resources }: ProjectBody, references: References): Map<string, string[]> {
+  const slugs = new Map<string, string[]>();
+  for (const each of resources) {
+    if (!isAssignment(each)) continue;
+    const { type, logicalId } = parseAssignment(each, () => undefined);
+    const slug = slugOf(each, references);
+    if (slug === '') {
+      throw invalidField(
+        'privateLocationId',
+        `of "${each.logicalId}" is of a location that is not in these files, so that nobody can sign it; name it by its slug in the check`,
+      );
+    }
+    const key = keyOf(type, logicalId);
+    slugs.set(key, [...(slugs.get(key) ?? []), slug]);
+  }
+  return slugs;
 }
 
 function requireKnown({ snippets }: Parsed, holder: Fields): void {
@@ -122,24 +135,31 @@ function toSign(
 /** The checks that agents run, in order. Throws an ApiError for one that depends on more than its files. */
 export function workToSign(body: ProjectBody): CheckToSign[] {
   const { references, numberOf } = localReferences(body);
+  const assigned = assignedIn(body, references);
+  const parse = (of: ProjectResource, payload: Fields): Fields => {
+    const kind = kinds.find((one) => one.type === of.type);
+    if (kind === undefined) throw new Error(`there is no kind ${of.type}`);
+    return kind.parse(payload, references, assigned.get(keyOf(of.type, of.logicalId)) ?? []);
+  };
   const parsed: Parsed = { snippets: new Map(), groups: new Map(), variables: [] };
   for (const resource of body.resources) {
     const { type, payload } = resource;
     if (payload === null) continue;
     if (type === 'check-group') {
-      const group = parse(type, payload, references) as unknown as CheckGroupFields;
+      const group = parse(resource, payload) as unknown as CheckGroupFields;
       parsed.groups.set(numberOf(resource), group);
     } else if (type === 'snippet') {
-      const snippet = parse(type, payload, references) as { name: string; script: string };
+      const snippet = parse(resource, payload) as { name: string; script: string };
       parsed.snippets.set(numberOf(resource), snippet);
     } else if (type === 'variable') {
-      parsed.variables.push(parse(type, payload, references) as unknown as EnvironmentVariable);
+      parsed.variables.push(parse(resource, payload) as unknown as EnvironmentVariable);
     }
   }
-  return body.resources.flatMap(({ type: kind, logicalId, payload }) => {
-    if (kind !== 'check' || payload === null) return [];
-    const { checkType, ...fields } = parse('check', payload, references);
+  return body.resources.flatMap((resource) => {
+    const { payload } = resource;
+    if (resource.type !== 'check' || payload === null) return [];
+    const { checkType, ...fields } = parse(resource, payload);
     const type = findAgentType(String(checkType));
-    return type === undefined ? [] : [toSign(logicalId, type, fields, parsed)];
+    return type === undefined ? [] : [toSign(resource.logicalId, type, fields, parsed)];
   });
 }

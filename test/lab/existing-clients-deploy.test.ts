@@ -1,12 +1,20 @@
 /** The command line that teams bring deploys, changes, destroys and imports a project with everything it knows. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import test from 'node:test';
 import { performance } from 'node:perf_hooks';
 import type { ImportPlanWire } from '@monitor/shared/contract/compatibility/imports.ts';
+import { runToEnd } from '../support/agent-command.ts';
+import { controlPlaneProgram } from '../support/programs.ts';
 import { clientVersions, installClient } from '../support/published-client.ts';
+import { makeSigningKey } from '../support/signing.ts';
 import { System, temporaryFolder } from '../support/system.ts';
+
+interface Listed {
+  id: string;
+  checkType: string;
+}
 
 const config = (logicalId: string) => `import { defineConfig } from 'checkly'
 export default defineConfig({
@@ -115,6 +123,25 @@ for (const version of clientVersions) {
 
     assert.match(await client.run('deploy --force'), /Successfully deployed/);
     assert.deepEqual(stored(), made);
+
+    const anna = makeSigningKey(state.path);
+    const program = resolve(import.meta.dirname, '..', '..', controlPlaneProgram);
+    const sign = ['sign', '--sign-with', anna.file, '--', ...client.words('deploy --force')];
+    const settings = {
+      CONTROL_PLANE_API_KEY: system.apiKey,
+      ...{ PUBLIC_URL: system.baseUrl, CHECKLY_SECRET_S: 'secret', CI: 'true' },
+    };
+    for (let times = 0; times < 2; times += 1) {
+      const { code, error } = await runToEnd([program, ...sign], settings, folder.path);
+      assert.equal(code, 0, error);
+      assert.doesNotMatch(error, /warning: check/);
+    }
+    for (const { id, checkType } of await system.api<Listed[]>('GET', '/v1/checks?limit=100')) {
+      // No agent runs it.
+      if (checkType === 'HEARTBEAT') continue;
+      const part = await system.api<{ state: string }>('GET', `/v1/checks/${id}/signed-part`);
+      assert.equal(part.state, 'VALID', checkType);
+    }
 
     const changed = everything
       .replace("name: 'tcp'", "name: 'tcp 2'")

@@ -13,6 +13,8 @@ interface Client {
   run(command: string): Promise<string>;
   /** The same with its warnings, however it ends. */
   end(command: string): Promise<{ code: number; text: string }>;
+  /** A command as the words that start it. */
+  words(command: string): string[];
   /** All of this version, as they are typed. */
   commands: string[];
 }
@@ -43,8 +45,10 @@ export async function installClient(
   const program = join(folder, 'node_modules', '.bin', 'checkly');
   const manifest = join(folder, 'node_modules', 'checkly', 'oclif.manifest.json');
   const { commands } = JSON.parse(readFileSync(manifest, 'utf8')) as { commands: object };
+  const words = (command: string) => [process.execPath, program, ...command.split(' ')];
   const start = (command: string) => {
-    const running = run(process.execPath, [program, ...command.split(' ')], options);
+    const [file = '', ...args] = words(command);
+    const running = run(file, args, options);
     // Nobody answers what it asks.
     running.child.stdin?.end();
     return running;
@@ -52,6 +56,7 @@ export async function installClient(
   const read = ({ stdout, stderr }: { stdout: string; stderr: string }): string =>
     stripVTControlCharacters(stdout + stderr);
   return {
+    words,
     run: async (command) => stripVTControlCharacters((await start(command)).stdout),
     end: (command) =>
       start(command).then(

@@ -48,6 +48,8 @@ const longestWaits = 120;
 
 /** The control plane does not do this; it may do others. */
 export class RefusedError extends OperatorError {}
+/** Nothing answers where the control plane should be. */
+export class UnreachableError extends OperatorError {}
 const refusedStatuses = [400, 402, 404, 409, 422];
 
 interface Answered {
@@ -70,13 +72,13 @@ export class AccountApi {
   }
 
   /** Sends one request with the key. */
-  async send(path: string, request: { method: string; headers: object; body?: string }) {
+  async send(path: string, request: RequestInit & { headers: object }) {
     const headers = { ...request.headers, authorization: `Bearer ${this.#key}` };
     try {
       return await fetch(`${this.url}${path}`, { ...request, headers });
     } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      throw new OperatorError(
+      throw new UnreachableError(
         `could not reach the control plane at ${this.url}: ${describeFailure(cause)}; start \`serve\`, or name another with --url`,
         { cause: error },
       );
@@ -120,7 +122,8 @@ export class AccountApi {
     throw new Refusal(`could not ${what}: ${reason}`);
   }
 
-  async #settle(what: string, project: string, first: Answered): Promise<ProjectChange> {
+  /** Waits for the end of a deployment that was answered so, and gives what changed. */
+  async settle(what: string, project: string, first: Answered): Promise<ProjectChange> {
     const immediate = projectChange.safeParse(first.body);
     if (immediate.success) return immediate.data;
     // A project that does not exist is answered without a deployment.
@@ -153,7 +156,7 @@ export class AccountApi {
     const flags = Object.entries({ dryRun, ...options }).map(([name, value]) => `${name}=${value}`);
     const path = `/v1/projects/deploy?${flags.join('&')}`;
     const first = await this.#succeed(what, 'POST', path, project);
-    return this.#settle(what, project.project.logicalId, first);
+    return this.settle(what, project.project.logicalId, first);
   }
 
   /** The account of the key. */
@@ -189,6 +192,6 @@ export class AccountApi {
 
   async destroy(what: string, project: string, dryRun: boolean): Promise<ProjectChange> {
     const path = `/v1/projects/${encodeURIComponent(project)}?dryRun=${dryRun}`;
-    return this.#settle(what, project, await this.#succeed(what, 'DELETE', path));
+    return this.settle(what, project, await this.#succeed(what, 'DELETE', path));
   }
 }

@@ -238,7 +238,7 @@ export class Signer {
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
       const names = unsigned.size === 0 ? '' : `; not signed: ${[...unsigned].join(', ')}`;
-      const text = `${error.message}; the change was made${names}. Apply again to sign what is missing`;
+      const text = `${error.message}; the change was made${names}. Run the command again to sign what is missing`;
       return { count: this.#signed.size, problem: new OperatorError(text, { cause: error }) };
     }
   }

@@ -3,6 +3,7 @@
 /** `apply --sign-with`: what is signed from files is what agents get, and they take it. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -16,6 +17,7 @@ import {
   type CheckInAnswer,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { checkTypes, findAgentType } from '@monitor/shared/contract/checks/index.ts';
+import type { ProjectResource } from '@monitor/shared/contract/compatibility/projects.ts';
 import { SignedWork } from '../../../agent/signed-work/signed-work.ts';
 import { filesOf } from '../../../control-plane/as-code/index.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
@@ -273,4 +275,110 @@ test('what is not signed in the end is said after what was changed', async () =>
   }
   const signature = { version: 253_402_300_800_000, variables: [], value: 'none' };
   assert.equal((await cp.api('PUT', `/v1/checks/api/${id}`, { signature })).status, 400);
+});
+
+/** Deploys the project in a file as existing clients do: its code bundle first, and with a body that is compressed. */
+const client = `
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+const [file, query, upload] = process.argv.slice(2);
+const { CHECKLY_API_URL: url, CHECKLY_API_KEY: key, CHECKLY_ACCOUNT_ID: account, ...env } = process.env;
+const authorization = 'Bearer ' + key;
+const post = async (path, body, headers) => {
+  const given = { method: 'POST', headers: { authorization, 'x-checkly-account': account, ...headers }, body };
+  const answer = await fetch(url + path, given);
+  return { status: answer.status, body: await answer.json() };
+};
+const project = JSON.parse(readFileSync(file, 'utf8'));
+const suites = project.resources.filter(({ payload }) => payload?.codeBundlePath !== undefined);
+if (upload === 'upload') {
+  const bundle = gzipSync(Buffer.alloc(10_240));
+  const { body } = await post('/next/checkly-storage/upload-code-bundle', bundle, { 'content-type': 'application/octet-stream' });
+  for (const { payload } of suites) payload.codeBundlePath = body.key;
+}
+for (const { payload } of suites) {
+  const { status } = await post('/next/checkly-storage/peek-code-bundle', JSON.stringify({ key: payload.codeBundlePath }), { 'content-type': 'application/json' });
+  console.log('peek', status);
+}
+const stranger = await fetch(url + '/v1/checks', { headers: { authorization: 'Bearer cu_other' } });
+console.log('stranger', stranger.status);
+console.log('key', env.CONTROL_PLANE_API_KEY ?? 'not known');
+const deploy = await post('/v1/projects/deploy?' + query, gzipSync(JSON.stringify(project)), { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+console.log('deploy', deploy.status, deploy.body.message ?? '');
+if (deploy.status >= 400) process.exit(3);
+`;
+
+test('what an existing client deploys is signed on the way, from what it sends alone', async () => {
+  await using stage = await setUp();
+  const { folder, cp, assigned, trusting } = stage;
+  const anna = makeSigningKey(folder.path);
+  const operator = stage.operator();
+  const script = join(folder.path, 'client.mjs');
+  writeFileSync(script, client);
+  const shop = join(folder.path, 'shop.json');
+  const assigning = (location: ProjectResource): ReturnType<typeof project> => {
+    const of = project();
+    const office = { privateLocationId: ref('office') };
+    const toGroup = { ...office, groupId: ref('backend') };
+    const toCheck = { ...office, checkId: ref('url') };
+    return {
+      ...of,
+      resources: [
+        ...[location, ...of.resources],
+        resource('private-location-group-assignment', 'backend#office', toGroup),
+        resource('private-location-check-assignment', 'url#office', toCheck),
+      ],
+    };
+  };
+  const office = resource('private-location', 'office', { name: 'Office', slugName: 'office' });
+  const deploy = (query: string, upload: string, of = assigning(office)) => {
+    writeFileSync(shop, JSON.stringify({ ...of, repoInfo: { commitId: 'f00d' } }));
+    const run = [process.execPath, script, shop, query, upload];
+    return operator.run('sign', '--sign-with', anna.file, '--', ...run);
+  };
+
+  const planned = await deploy('dryRun=true', 'upload');
+  assert.equal(planned.code, 0, planned.error);
+  assert.match(planned.error, /deployed nothing, so nothing is signed/);
+  assert.deepEqual(await assigned(), []);
+
+  const first = await deploy('dryRun=false', 'upload');
+  assert.equal(first.code, 0, first.error);
+  assert.match(first.out, /peek 200\nstranger 401\nkey not known\ndeploy 202/);
+  assert.match(first.error, new RegExp(`^${agentTypes.length} checks are signed$`, 'm'));
+  const signedWork = await trusting(anna);
+  const checks = await assigned();
+  assert.equal(checks.length, agentTypes.length);
+  for (const check of checks) await signedWork.admit(asWork(check));
+
+  // The same again keeps the signatures; the control plane could give another bundle a name that was never uploaded.
+  const again = await deploy('dryRun=false', 'upload');
+  assert.equal(again.code, 0, again.error);
+  assert.deepEqual(
+    (await assigned()).map(({ signature }) => signature),
+    checks.map(({ signature }) => signature),
+  );
+  const swapped = await deploy('dryRun=false', 'none');
+  assert.equal(swapped.code, 3);
+  assert.match(swapped.out, /peek 404/);
+  assert.match(swapped.out, /deploy 400 "codeBundlePath" of "playwright" is of a bundle that this/);
+
+  const { body: snippet } = await cp.api('POST', '/v1/snippets', { name: 'x', script: 'x' });
+  const foreign = project();
+  for (const { logicalId, payload } of foreign.resources) {
+    if (logicalId === 'api' && payload !== null) payload['setupSnippetId'] = snippet.id;
+  }
+  const elsewhere = { ...office, member: false, payload: null, physicalId: randomUUID() };
+  for (const [of, reason] of [
+    [foreign, /deploy 400 could not deploy .*snippet that is not in these files/],
+    [assigning(elsewhere), /deploy 400 could not deploy .*location that is not in these files/],
+  ] as const) {
+    const refused = await deploy('dryRun=false', 'upload', of);
+    assert.equal(refused.code, 3);
+    assert.match(refused.out, reason);
+  }
+  for (const check of await assigned()) await signedWork.admit(asWork(check));
+
+  const nobody = ['sign', '--sign-with', anna.file, '--', join(folder.path, 'nobody')];
+  assert.match(await operator.refused(1, ...nobody), /could not start .*nobody: .*after --/);
 });

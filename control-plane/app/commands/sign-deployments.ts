@@ -1,0 +1,245 @@
+/**
+ * What `control-plane sign` does: an existing client deploys through an API of this machine, which signs the checks
+ * on the way.
+ */
+import { spawn } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { constants } from 'node:os';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import express, { type NextFunction, type Request, type Response as Reply } from 'express';
+import { digestOfBundle } from '@monitor/shared/contract/code-bundle.ts';
+import { projectBody } from '@monitor/shared/contract/compatibility/projects.ts';
+import { endServer, openServer } from '@monitor/shared/open-server.ts';
+import { commandDoors } from '../../core/doors.ts';
+import { isSame, makeKey } from '../../core/keys.ts';
+import { ApiError, badToken, invalidField, notFound } from '../../errors/api-error.ts';
+import { describeFailure, OperatorError } from '../../errors/operator-error.ts';
+import { AccountApi, foreignEnvironment, UnreachableError } from './account-api.ts';
+import { note, printJson } from './output.ts';
+import { Signer } from './sign-checks.ts';
+
+interface SignOptions {
+  signWith: string;
+  url?: string;
+  json?: boolean;
+}
+
+interface Signed {
+  count: number;
+  problem: OperatorError | null;
+}
+
+/** An upload takes as long as it does. */
+const limits = { headersTimeout: 5_000, requestTimeout: 0 };
+const storage = '/next/checkly-storage';
+/** They are about one connection, or about how its bytes are coded. */
+const ofConnection = new Set([
+  ...['connection', 'content-encoding', 'content-length', 'host', 'keep-alive', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'accept-encoding', 'authorization', 'expect'],
+]);
+
+function handedOn(headers: Iterable<[string, unknown]>): Record<string, string> {
+  const kept = [...headers].filter(([name, value]) => !ofConnection.has(name) && value != null);
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+}
+
+/** A client tries again what is only not available. */
+function codeOf(error: unknown): 'VALIDATION' | 'PAYLOAD_TOO_LARGE' | 'UNAVAILABLE' {
+  if (error instanceof UnreachableError) return 'UNAVAILABLE';
+  return error instanceof Error && error.name === 'PayloadTooLargeError'
+    ? 'PAYLOAD_TOO_LARGE'
+    : 'VALIDATION';
+}
+
+const asProblem = (error: unknown): OperatorError =>
+  error instanceof OperatorError
+    ? error
+    : new OperatorError(`could not sign what was deployed: ${describeFailure(error)}`, {
+        cause: error,
+      });
+
+/** The API that a client speaks with. It takes one key, and signs each deployment that changes something. */
+class SigningApi {
+  readonly key = makeKey('cu').rawKey;
+  readonly #api: AccountApi;
+  readonly #keyFile: string;
+  /** SHA-256 of the code bundles of this client: what the control plane calls them may be a lie. */
+  readonly #bundles = new Set<string>();
+  readonly #signing: Promise<Signed>[] = [];
+
+  constructor(api: AccountApi, keyFile: string) {
+    this.#api = api;
+    this.#keyFile = keyFile;
+  }
+
+  handler() {
+    const app = express();
+    app.use((request: Request, _reply: Reply, next: NextFunction) => {
+      const isKnown = isSame(request.get('authorization') ?? '', `Bearer ${this.key}`);
+      next(isKnown ? undefined : badToken());
+    });
+    app.post(
+      '/v1/projects/deploy',
+      express.json({ limit: commandDoors.sign.reads.projectBytes }),
+      this.#deploy,
+    );
+    app.post(`${storage}/upload-code-bundle`, this.#upload);
+    app.post('/v1/code-bundles', this.#upload);
+    app.post(`${storage}/peek-code-bundle`, express.json(), this.#peek);
+    app.use((request: Request, reply: Reply) => {
+      const hasBody = !['GET', 'HEAD'].includes(request.method);
+      return this.#handOn(request, reply, hasBody ? request : undefined);
+    });
+    app.use((error: unknown, _request: Request, reply: Reply, _next: NextFunction) => {
+      const refusal =
+        error instanceof ApiError ? error : new ApiError(codeOf(error), describeFailure(error));
+      if (reply.headersSent) reply.destroy();
+      else reply.status(refusal.statusCode).json(refusal.toBody(randomUUID()));
+    });
+    return app;
+  }
+
+  #send({ method, headers }: Request, path: string, body?: Readable | string) {
+    return this.#api.send(path, {
+      ...{ method, headers: handedOn(Object.entries(headers)), redirect: 'manual' },
+      ...(body !== undefined && { body, duplex: 'half' }),
+    });
+  }
+
+  async #handOn(request: Request, reply: Reply, body?: Readable | string): Promise<void> {
+    const answer = await this.#send(request, request.originalUrl, body);
+    reply.writeHead(answer.status, handedOn(answer.headers));
+    if (answer.body === null) reply.end();
+    else await pipeline(Readable.fromWeb(answer.body), reply);
+  }
+
+  readonly #upload = async (request: Request, reply: Reply): Promise<void> => {
+    const digest = createHash('sha256');
+    const hashed = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        digest.update(chunk);
+        done(null, chunk);
+      },
+      flush: (done) => {
+        this.#bundles.add(digest.digest('hex'));
+        done();
+      },
+    });
+    request.on('error', (error) => hashed.destroy(error)).pipe(hashed);
+    await this.#handOn(request, reply, hashed);
+  };
+
+  /** A bundle from before is uploaded again: only then is it known what is signed. */
+  readonly #peek = async (request: Request, reply: Reply): Promise<void> => {
+    const { key } = request.body as { key?: unknown };
+    const digest = digestOfBundle(String(key));
+    if (digest === undefined || !this.#bundles.has(digest))
+      throw notFound('code bundle', String(key));
+    await this.#handOn(request, reply, JSON.stringify(request.body));
+  };
+
+  readonly #deploy = async (request: Request, reply: Reply): Promise<void> => {
+    const asked = request.body as { resources?: { payload?: object | null }[] };
+    const parsed = projectBody.safeParse(asked);
+    const query = new URLSearchParams(new URL(request.originalUrl, 'http://client').search);
+    // The control plane refuses what is none, in its words.
+    if (!parsed.success || query.get('dryRun') === 'true') {
+      await this.#handOn(request, reply, JSON.stringify(asked));
+      return;
+    }
+    const { project, resources } = parsed.data;
+    for (const { payload, logicalId } of resources) {
+      const path = payload?.['codeBundlePath'];
+      if (path === undefined || this.#bundles.has(digestOfBundle(String(path)) ?? '')) continue;
+      throw invalidField(
+        'codeBundlePath',
+        `of "${logicalId}" is of a bundle that this client has not uploaded, so that nobody can sign it`,
+      );
+    }
+    const what = `deploy ${project.logicalId}`;
+    const signer = await Signer.open(this.#api, what, parsed.data, this.#keyFile);
+    const preserveResources = query.get('preserveResources') === 'true';
+    const signed = await signer.signKnown(parsed.data, (each) =>
+      this.#api.deploy(what, each, true, { preserveResources }),
+    );
+    // A new check is signed once it has an id, and should not run before.
+    query.set('scheduleOnDeploy', 'false');
+    const body = {
+      ...asked,
+      resources: asked.resources?.map((each, index) => ({
+        ...each,
+        ...(each.payload != null && { payload: signed.resources[index]?.payload }),
+      })),
+    };
+    const answer = await this.#send(
+      request,
+      `/v1/projects/deploy?${query.toString()}`,
+      JSON.stringify(body),
+    );
+    const text = await answer.text();
+    if (answer.ok) {
+      const settled = this.#api.settle(what, project.logicalId, {
+        ...{ status: answer.status, body: JSON.parse(text) as unknown },
+      });
+      const end = settled.then((change) => signer.signNew(change));
+      this.#signing.push(end.catch((error: unknown) => ({ count: 0, problem: asProblem(error) })));
+    }
+    reply.writeHead(answer.status, handedOn(answer.headers)).end(text);
+  };
+
+  /** Once all that was deployed is signed; null where nothing was. */
+  async signed(): Promise<Signed | null> {
+    const all = await Promise.all(this.#signing);
+    if (all.length === 0) return null;
+    return {
+      count: all.reduce((sum, { count }) => sum + count, 0),
+      problem: all.find(({ problem }) => problem !== null)?.problem ?? null,
+    };
+  }
+}
+
+/** Its exit code; that of a signal is said as shells say it. */
+async function runClient(
+  [file = '', ...args]: readonly string[],
+  env: NodeJS.ProcessEnv,
+  isJson: boolean,
+): Promise<number> {
+  const child = spawn(file, args, { env, stdio: ['inherit', isJson ? 2 : 'inherit', 'inherit'] });
+  try {
+    const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+    return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+  } catch (error) {
+    throw new OperatorError(
+      `could not start ${file}: ${describeFailure(error)}; name the client and its arguments after --`,
+      { cause: error },
+    );
+  }
+}
+
+export async function signDeployments(command: string[], options: SignOptions): Promise<void> {
+  const api = new AccountApi(options.url);
+  const { id } = await api.account('sign');
+  const signing = new SigningApi(api, options.signWith);
+  const server = openServer(limits, signing.handler()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  try {
+    const env = {
+      ...foreignEnvironment(),
+      ...{ CHECKLY_ENV: 'local', CHECKLY_API_URL: `http://127.0.0.1:${port}` },
+      ...{ CHECKLY_API_KEY: signing.key, CHECKLY_ACCOUNT_ID: id },
+    };
+    const exitCode = await runClient(command, env, options.json === true);
+    const signed = await signing.signed();
+    if (signed === null) note('warning: the client deployed nothing, so nothing is signed');
+    if (options.json === true) printJson({ signed: signed?.count ?? 0, exitCode });
+    else if (signed !== null) note(`${signed.count} checks are signed`);
+    if (signed?.problem != null) throw signed.problem;
+    process.exitCode = exitCode;
+  } finally {
+    await endServer(server);
+  }
+}
