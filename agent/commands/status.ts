@@ -23,13 +23,14 @@ that only its user can open.
 Exit codes: 0 ready, 1 not ready or degraded (it says why), 2 no agent answers.
 `;
 
+const noneRuns = '. Give this command the settings of the agent';
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no socket in it: no agent runs there',
-  ENOTDIR: 'it is not a folder',
-  ECONNREFUSED: 'its socket is left from an agent that has ended',
+  ENOENT: `there is no socket in it: no agent runs there${noneRuns}`,
+  ENOTDIR: `it is not a folder${noneRuns}`,
+  ECONNREFUSED: `its socket is left from an agent that has ended${noneRuns}`,
   EACCES: 'its socket belongs to another user: run this as the user of the agent',
   EPERM: 'its socket belongs to another user: run this as the user of the agent',
-  TIMEOUT: 'the agent does not answer: it may be stuck',
+  TIMEOUT: 'the agent does not answer: it is suspended or stuck: continue it, or restart it',
 };
 
 function loadText({ load, now }: AgentStatus): string {
@@ -164,7 +165,7 @@ function settings(): { config: AgentConfig; error: AgentError | null } {
   }
 }
 
-function unanswered(directory: string, code: string): string {
+export function unanswered(directory: string, code: string): string {
   const why = reasons[code] ?? `its socket cannot be asked (${code})`;
   return `no agent answers in AGENT_DATA_DIR (${directory}): ${why}`;
 }
@@ -199,9 +200,9 @@ export function registerStatus(program: Command): void {
       const asked = await askStatus(directory);
       if (asked.answer === null) {
         if (error !== null) throw error;
-        const message = `${unanswered(directory, asked.code)}. Give this command the settings of the agent.`;
-        if (options.json === true)
-          console.log(JSON.stringify({ running: false, problem: message }));
+        const message = `${unanswered(directory, asked.code)}.`;
+        const running = message.includes(noneRuns) ? false : null;
+        if (options.json === true) console.log(JSON.stringify({ running, problem: message }));
         else console.error(message);
         process.exitCode = exitCodes.error;
         return;

@@ -139,7 +139,7 @@ export function timedOut(
   return {
     phase,
     code,
-    message: `no answer within ${afterMs} ms in phase ${phase}: ${subject} (${code})`,
+    message: `${phase === 'body' ? 'the answer did not end' : 'no answer'} within ${afterMs} ms in phase ${phase}: ${subject} (${code})`,
     isNetworkError: true,
   };
 }

@@ -75,7 +75,7 @@ export function observe(
       { cause: error },
     );
   }
-  const what = code === 'ECONNREFUSED' ? 'refused the query' : `cannot be asked: ${error.message}`;
+  const what = code === 'ECONNREFUSED' ? 'does not listen' : `cannot be asked: ${error.message}`;
   return networkFailure(phase, code, server, what);
 }
 

@@ -107,6 +107,7 @@ export function readBody(
       decoders.push(decoder);
       decoder.on('error', (error) => {
         if (codeOf(error) !== endedEarly) {
+          error.message = `the body is not as its \`Content-Encoding\` says (${error.message})`;
           listener.onError(error);
           return;
         }

@@ -98,13 +98,14 @@ function findingOf(named: readonly Named[], scene: Scene, now: number): Finding[
   const [first] = named;
   if (first === undefined) return [];
   const { cause, match } = first;
+  const ofEach = cause.side === 'target' ? named : [first];
   const runs = named.map(({ run }) => run);
   const since = Math.min(...runs.map((run) => run.since));
   const shared = {
     runs: count(runs.length, 'run'),
     names: count(new Set(runs.map(({ host }) => host)).size, 'name'),
     place: match.place,
-    detail: match.detail ?? '',
+    detail: listText(ofEach.map((one) => one.match.detail ?? '')),
     targets: targetsText(runs),
     locations: locationsOf(runs),
   };

@@ -143,13 +143,13 @@ const nameCauses: CauseClass[] = [
       if (run.code !== 'ENODATA' && (!isMissing(run) || other === undefined)) return null;
       const evidence = other === undefined ? [] : [`${other.host ?? ''} of its domain resolves`];
       const found = lost(run, scene, place, evidence);
-      return found === null ? null : { ...found, detail: 'has no record any more' };
+      return found === null ? null : { ...found, detail: 'has no record' };
     },
     tells: ['a DNS check of the name'],
   },
   {
     ...{ name: 'domain', side: 'target', symptoms: ['name'] },
-    sentence: 'the domain {place} does not exist any more: {targets} cannot be found',
+    sentence: 'the domain {place} does not exist: {targets} cannot be found',
     needs: (run, scene) => (isMissing(run) ? lost(run, scene, siteOf(run)) : null),
     tells: ['the registration of the domain', 'a check of another name of the domain'],
   },
@@ -240,7 +240,7 @@ const otherCauses: CauseClass[] = [
     'cut',
     'connection-cut',
     null,
-    '{place} ends connections before it has answered ({detail})',
+    '{place} ends connections before its answer is complete ({detail})',
     {
       rulesOut: 'the port: it takes connections',
       tells: ['the log of the server', 'the captured packets, which show who ended the connection'],

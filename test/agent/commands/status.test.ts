@@ -10,6 +10,7 @@ import { gunzipSync } from 'node:zlib';
 import { list } from 'tar';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { collectFindings } from '../../../agent/doctor/collect-findings.ts';
+import { unanswered } from '../../../agent/commands/status.ts';
 import { degradations } from '../../../agent/doctor/judge-status.ts';
 import { askStatus } from '../../../agent/doctor/running-agent.ts';
 import { agent as command } from '../../support/agent-command.ts';
@@ -33,6 +34,15 @@ async function unpack(file: string): Promise<Map<string, Buffer>> {
   });
   return files;
 }
+
+test('what to do where no agent answers follows from why', () => {
+  for (const [code, next] of [
+    ['ENOENT', /no agent runs there\. Give this command the settings of the agent$/],
+    ['EACCES', /another user: run this as the user of the agent$/],
+    ['TIMEOUT', /suspended or stuck: continue it, or restart it$/],
+  ] as const)
+    assert.match(unanswered('/data', code), next);
+});
 
 test('status says what the agent says; without one, where it looked', async () => {
   using folder = temporaryFolder();

@@ -517,6 +517,14 @@ test('the sentence of a hop has its place, its number, its time and what answers
   assert.deepEqual(finding.rulesOut, ['the link of berlin: 2 targets by other hops answer']);
 });
 
+test('what one target says of itself is not said of another one', () => {
+  const content = (port: number, text: string): RunFacts =>
+    run(`berlin a.test:${port}`, { broken: { source: 'BODY', text } });
+  const runs = [content(1, 'no shop'), content(2, 'no login'), ...passes('berlin b.test:1')];
+  const [finding] = diagnose({ runs, locations: [], changes: [] }, at);
+  assert.match(finding?.sentence ?? '', /\(no shop and no login\), since/);
+});
+
 test('every class has a row above, and the order of runs changes nothing', () => {
   const seen = new Set(rows.flatMap(({ says }) => says.map((each) => each.split(' @ ')[0])));
   assert.deepEqual(
