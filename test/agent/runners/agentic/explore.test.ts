@@ -19,7 +19,8 @@ const giveUp = ({ last }: Seen) => ({ tool: 'finish', input: { passed: false, su
 
 suite('exploring', { concurrency: 3 }, () => {
   for (const provider of ['openai', 'anthropic'] as const) {
-    const options = provider === 'openai' ? {} : inLongTier;
+    // The others speak that of openai.
+    const options = provider === 'anthropic' ? {} : inLongTier;
     test(
       `a first run explores, verifies and learns, over the protocol of ${provider}`,
       options,
