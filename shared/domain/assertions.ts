@@ -219,6 +219,7 @@ function evaluateOne(
   const { source, comparison, property, target, regex } = assertion;
   const base = { order, source, comparison, property, target, regex };
   const subject = property === '' ? source : `${source} "${property}"`;
+  const expected = `expected ${subject} ${comparison} ${target}`.trimEnd();
   let read: SourceReading;
   let absent = absence(assertion, measurement);
   try {
@@ -230,7 +231,7 @@ function evaluateOne(
   }
   absent ??= read.absent ?? null;
   if (absent !== null) {
-    return { ...base, error: `expected ${subject} ${comparison} ${target}, but ${absent}` };
+    return { ...base, error: `${expected}, but ${absent}` };
   }
   const values = read.isList ? (read.actual as unknown[]) : [read.actual];
   const candidates = values.length === 0 ? [undefined] : values;
@@ -240,13 +241,10 @@ function evaluateOne(
   const actual = shown(read.shown ?? compared);
   const result = { ...base, target: typedTarget(actual, target), actual };
   if (offender < 0) return result;
-  const found = actual === undefined ? 'nothing' : asText(actual).slice(0, 300);
+  const found = actual === undefined ? 'nothing' : asText(actual).slice(0, 300) || 'no text';
   const isNoNumber = comparison.endsWith('_THAN') && actual !== undefined && !isNumber(compared);
   const remark = isNoNumber ? ', which is not a number' : '';
-  return {
-    ...result,
-    error: `expected ${subject} ${comparison} ${target}, found ${found}${remark}`,
-  };
+  return { ...result, error: `${expected}, found ${found}${remark}` };
 }
 
 /**

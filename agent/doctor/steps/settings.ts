@@ -161,10 +161,7 @@ export function judgeSettings(given: Given): Finding[] {
     ...plainStatements(given),
     ...duplicates(given),
     ...given.warnings.flatMap((text) =>
-      warn(
-        text,
-        / is not set: /.test(text) ? 'set it where this is wrong' : 'correct or remove it',
-      ),
+      warn(text, / is not set: /.test(text) ? 'set it if that is wrong' : 'correct or remove it'),
     ),
   ];
   const order = { fail: 0, unknown: 0, warn: 1, ok: 2, skip: 3 };

@@ -66,6 +66,7 @@ export function observe(
   error: Error,
   server: NameServer,
   sent: Sent,
+  over = 'UDP',
 ): Unanswered | AgentError {
   const code = codeOf(error);
   if (isAgentErrorCode(code, sent)) {
@@ -75,8 +76,8 @@ export function observe(
       { cause: error },
     );
   }
-  const what = code === 'ECONNREFUSED' ? 'does not listen' : `cannot be asked: ${error.message}`;
-  return networkFailure(phase, code, server, what);
+  const why = code === 'ECONNREFUSED' ? 'it does not listen' : error.message;
+  return networkFailure(phase, code, server, `cannot be asked over ${over}: ${why}`);
 }
 
 export interface Conversation<T> {

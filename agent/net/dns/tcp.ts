@@ -112,7 +112,7 @@ export function askOverTcp(
       );
     });
     socket.on('error', (error) => {
-      end(observe(isConnected ? 'answer' : 'connect', error, server, { hasLeft }));
+      end(observe(isConnected ? 'answer' : 'connect', error, server, { hasLeft }, 'TCP'));
     });
     return () => {
       cancelTimer();

@@ -183,7 +183,7 @@ for (const protocol of ['UDP', 'TCP'] as const) {
     assert.deepEqual(failure, {
       phase: 'connect',
       code: 'ECONNREFUSED',
-      message: 'the name server 127.0.0.1:1 does not listen (ECONNREFUSED)',
+      message: `the name server 127.0.0.1:1 cannot be asked over ${protocol}: it does not listen (ECONNREFUSED)`,
       isNetworkError: true,
     });
   });

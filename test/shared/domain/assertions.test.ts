@@ -172,6 +172,11 @@ test('flags of a pattern are read or refused, and a path stays a path', () => {
   }
 });
 
+test('what was found is named where it is empty, and so is a comparison without a target', () => {
+  assert.match(evaluated('EQUALS', '', '200')?.error ?? '', / EQUALS 200, found no text$/);
+  assert.match(evaluated('NOT_EMPTY', '', '')?.error ?? '', / NOT_EMPTY, found no text$/);
+});
+
 test('a target is shown as a number beside a number, and as it was written otherwise', () => {
   const targetFor = (actual: unknown, target: string) =>
     evaluated('EQUALS', actual, target)?.target;

@@ -32,11 +32,7 @@ test('what cannot be meant so is named, with what to do', () => {
     [{ AGENT_CHROMIUM_PATH: '"/usr/bin/chromium"' }, 'warn', /AGENT_CHROMIUM_PATH has quotes/],
     [{ HTTPS_PROXY: 'http://a:1', https_proxy: 'http://b:1' }, 'warn', /uses https_proxy/],
     [{ AGENT_KEY: 'x' }, 'warn', /AGENT_KEY is not a setting/],
-    [
-      { CONTROL_PLANE_URL: '' },
-      'warn',
-      /not set: http:\/\/127\.0\.0\.1:3000 is used.*set it where/,
-    ],
+    [{ CONTROL_PLANE_URL: '' }, 'warn', /not set: http:\/\/127\.0\.0\.1:3000 is used.*set it if/],
     [{ MONITOR_API_KEY: 'x' }, 'warn', /did you mean API_KEY/],
     [{ LOG_LEVLE: 'DEBUG' }, 'warn', /did you mean LOG_LEVEL/],
     [{ api_key: 'x' }, 'warn', /did you mean API_KEY/],
