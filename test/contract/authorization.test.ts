@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import test from 'node:test';
+import test, { after, before } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
 import {
@@ -313,13 +313,20 @@ test('every cell of operation by key answers as the contract says, and refusals 
   const byTurn = [
     callers.filter(([name, , { is }]) => is === 'nobody' && name !== 'no key'),
     callers.filter(([name, , { is }]) => is === 'apiKey' && name.startsWith('a person')),
+    callers.filter(([name, , { is }]) => is === 'apiKey' && !name.startsWith('a person')),
   ];
   /**
-   * Who asks for an operation. That a key is none, and what a person may do, is decided for all operations
-   * at one place: in the short tier those take turns.
+   * Who asks for an operation. That a key is none, what a person may do, and that a role includes those below it, is
+   * decided for all operations at one place: in the short tier those take turns, beside the least role that is enough
+   * and the one below it.
    */
   const callersOf = (turn: number): typeof callers => {
-    const asking = new Set(byTurn.map((each) => each[turn % each.length]));
+    const route = routes[turn];
+    const asking = new Set<unknown>(byTurn.map((each) => each[turn % each.length]));
+    const least = route === undefined ? 0 : roles.indexOf(roleOf(route));
+    for (const role of roles.slice(least, least + 2)) {
+      asking.add(callers.find(([name]) => name === role));
+    }
     return callers.filter((one) => isLong || asking.has(one) || !byTurn.flat().includes(one));
   };
 
@@ -432,6 +439,38 @@ async function hashOf(stage: Stage, accountId: string): Promise<string | undefin
   return row?.key_hash;
 }
 
+/** The tests that follow share one, the first as it was made. The last one changes what is theirs. */
+let stage: Stage & AsyncDisposable;
+before(async () => {
+  stage = await setUp();
+});
+after(() => stage[Symbol.asyncDispose]());
+
+test('no list of one account has anything of another', async (t) => {
+  const { ours, theirs } = stage;
+  let lists = 0;
+  for (const route of allRoutes) {
+    if (route.method !== 'GET' || route.authentication !== 'apiKey') continue;
+    // What is reached through an object of one's own can list as well.
+    const read = ({ key, world }: Inhabitant) =>
+      stage.send(route, `Bearer ${key}`, paramsIn(route, world), undefined);
+    const [mine, other] = [await read(ours), await read(theirs)];
+    assert.equal(mine.status, other.status, route.operationId);
+    assert.equal(mine.text.includes(theirs.world.marker), false, route.operationId);
+    assert.equal(other.text.includes(ours.world.marker), false, route.operationId);
+    for (const ids of Object.values(ours.world.ids).flat()) {
+      const isTelling = typeof ids === 'string' && ids.length > 12;
+      if (isTelling) assert.equal(other.text.includes(ids), false, route.operationId);
+    }
+    // Both see their own, so that an empty list passes for nothing.
+    const shows = mine.text.includes(ours.world.marker);
+    assert.equal(other.text.includes(theirs.world.marker), shows, route.operationId);
+    if (shows) lists += 1;
+  }
+  assert.ok(lists >= 40, `only ${lists} operations showed anything`);
+  t.diagnostic(`${lists} operations show names`);
+});
+
 /** Every way to put `theirs` into at least one of the parameters, and `ours` into the others. */
 function swapsOf(
   route: Route,
@@ -469,7 +508,6 @@ function withoutIds(text: string, ids: readonly unknown[]): unknown {
 }
 
 test('an id of another account is one that does not exist, wherever it stands in a path', async (t) => {
-  await using stage = await setUp();
   const { ours, theirs } = stage;
   const before = await stage.dump();
   const tested = new Set<string>();
@@ -504,144 +542,7 @@ test('an id of another account is one that does not exist, wherever it stands in
   t.diagnostic(`${swaps} swaps in ${tested.size} operations`);
 });
 
-type Ids = Readonly<Record<Kind, string | number>>;
-
-/** Bodies name other objects in these fields; wherever one of them stands, it is put to the test. */
-const references: Readonly<Record<string, (ids: Ids) => unknown>> = {
-  groupId: (ids) => ids.group,
-  checkId: (ids) => ids.check,
-  checkIds: (ids) => [ids.check],
-  checkSessionId: (ids) => ids.session,
-  alertChannelSubscriptions: (ids) => [{ alertChannelId: ids.alertChannel, activated: true }],
-  subscriptions: (ids) => [{ checkId: ids.check, activated: true }],
-  privateLocations: (ids) => [ids.slug],
-  setupSnippetId: (ids) => ids.snippet,
-  tearDownSnippetId: (ids) => ids.snippet,
-  triggerIncident: (ids) => ({
-    serviceId: ids.service,
-    severity: 'MINOR',
-    name: 'x',
-    description: 'x',
-    notifySubscribers: false,
-  }),
-  services: (ids) => [{ id: ids.service }],
-  cards: (ids) => [{ name: 'x', services: [{ id: ids.service }] }],
-  dashboardId: (ids) => ids.dashboardNumber,
-  target: (ids) => ({ checkId: [ids.check] }),
-};
-
-/** Further ways to name the same, in fields that know several. */
-const furtherReferences: Readonly<Record<string, (ids: Ids) => unknown>> = {
-  target: (ids) => ({ matchTags: [[ids.tag]] }),
-  subscriptions: (ids) => [{ groupId: ids.group, activated: true }],
-};
-
-interface ReferenceCase {
-  route: Route;
-  field: string;
-  bodyWith: (ids: Ids) => Record<string, unknown>;
-}
-
-function referenceCases(bodies: ReadonlyMap<string, unknown>, sample: Ids): ReferenceCase[] {
-  const cases: ReferenceCase[] = [];
-  for (const route of allRoutes) {
-    if (route.authentication !== 'apiKey' || route.body === undefined) continue;
-    const example = bodies.get(route.operationId) as Record<string, unknown>;
-    for (const table of [references, furtherReferences]) {
-      for (const [field, make] of Object.entries(table)) {
-        // A subscription names either a check or a group.
-        const rest = { ...example };
-        if (field === 'groupId' && 'checkId' in rest) delete rest['checkId'];
-        const bodyWith = (ids: Ids) => ({ ...rest, [field]: make(ids) });
-        const parsed = route.body.safeParse(bodyWith(sample));
-        const isKept =
-          parsed.success && field in (parsed.data as object) && !isEmpty(parsed.data, field);
-        if (isKept) cases.push({ route, field, bodyWith });
-      }
-    }
-  }
-  return cases;
-}
-
-function isEmpty(data: unknown, field: string): boolean {
-  const value = (data as Record<string, unknown>)[field];
-  return Array.isArray(value) && value.length === 0;
-}
-
-function idsOf(world: World): Ids {
-  return Object.fromEntries(
-    Object.keys(world.ids).map((kind) => [kind, idOf(kind as Kind, world)]),
-  ) as unknown as Ids;
-}
-
-test('a reference to an object of another account is one to nothing', async (t) => {
-  await using stage = await setUp();
-  const { ours, theirs } = stage;
-  const foreignIds = idsOf(ours.world);
-  const unknownOnes = Object.fromEntries(
-    Object.keys(foreignIds).map((kind) => [kind, unknownId(kind as Kind)]),
-  ) as unknown as Ids;
-  const oursBefore = await stage.dump(ours.world.accountId);
-  const cases = referenceCases(theirs.bodies, unknownOnes);
-  const fields = new Set<string>();
-  let taken = 0;
-  let before = await stage.dump();
-  for (const { route, field, bodyWith } of cases) {
-    const params = paramsIn(route, theirs.world);
-    const ask = (ids: Ids) => stage.send(route, `Bearer ${theirs.key}`, params, bodyWith(ids));
-    const foreign = await ask(foreignIds);
-    const unknown = await ask(unknownOnes);
-    fields.add(field);
-    const cell = `${field} of ${route.operationId}: ${foreign.text} and ${unknown.text}`;
-    assert.equal(foreign.status, unknown.status, cell);
-    assert.ok(foreign.status < 500, cell);
-    if (foreign.status >= 400) {
-      assert.deepEqual(
-        withoutIds(foreign.text, Object.values(foreignIds)),
-        withoutIds(unknown.text, Object.values(unknownOnes)),
-        cell,
-      );
-      assert.deepEqual(await stage.dump(), before, `${cell}: refused, and changed`);
-    } else {
-      taken += 1;
-      before = await stage.dump();
-      assert.equal(foreign.text.includes(ours.world.marker), false, cell);
-    }
-  }
-  assert.deepEqual(await stage.dump(ours.world.accountId), oursBefore, 'ours were changed');
-  const possible = [...new Set(Object.keys(references))];
-  assert.deepEqual([...fields].sort(), possible.sort(), 'a field of the table stands nowhere');
-  t.diagnostic(`${cases.length} references, ${taken} of them ignored`);
-});
-
-test('no list of one account has anything of another', async (t) => {
-  await using stage = await setUp();
-  const { ours, theirs } = stage;
-  let lists = 0;
-  for (const route of allRoutes) {
-    if (route.method !== 'GET' || route.authentication !== 'apiKey') continue;
-    // What is reached through an object of one's own can list as well.
-    const read = ({ key, world }: Inhabitant) =>
-      stage.send(route, `Bearer ${key}`, paramsIn(route, world), undefined);
-    const [mine, other] = [await read(ours), await read(theirs)];
-    assert.equal(mine.status, other.status, route.operationId);
-    assert.equal(mine.text.includes(theirs.world.marker), false, route.operationId);
-    assert.equal(other.text.includes(ours.world.marker), false, route.operationId);
-    for (const ids of Object.values(ours.world.ids).flat()) {
-      const isTelling = typeof ids === 'string' && ids.length > 12;
-      if (isTelling) assert.equal(other.text.includes(ids), false, route.operationId);
-    }
-    // Both see their own, so that an empty list passes for nothing.
-    const shows = mine.text.includes(ours.world.marker);
-    assert.equal(other.text.includes(theirs.world.marker), shows, route.operationId);
-    if (shows) lists += 1;
-  }
-  assert.ok(lists >= 40, `only ${lists} operations showed anything`);
-  t.diagnostic(`${lists} operations show names`);
-});
-
 test('an agent acts for its own location, whatever it names', async (t) => {
-  await using stage = await setUp();
   const { cp, ours } = stage;
   const { services } = cp.controlPlane;
   const { accountId } = ours.world;
@@ -756,4 +657,113 @@ test('an agent acts for its own location, whatever it names', async (t) => {
   }
   assert.equal(tested.length, Object.keys(bodies).length + 3);
   t.diagnostic(tested.join(', '));
+});
+
+type Ids = Readonly<Record<Kind, string | number>>;
+
+/** Bodies name other objects in these fields; wherever one of them stands, it is put to the test. */
+const references: Readonly<Record<string, (ids: Ids) => unknown>> = {
+  groupId: (ids) => ids.group,
+  checkId: (ids) => ids.check,
+  checkIds: (ids) => [ids.check],
+  checkSessionId: (ids) => ids.session,
+  alertChannelSubscriptions: (ids) => [{ alertChannelId: ids.alertChannel, activated: true }],
+  subscriptions: (ids) => [{ checkId: ids.check, activated: true }],
+  privateLocations: (ids) => [ids.slug],
+  setupSnippetId: (ids) => ids.snippet,
+  tearDownSnippetId: (ids) => ids.snippet,
+  triggerIncident: (ids) => ({
+    serviceId: ids.service,
+    severity: 'MINOR',
+    name: 'x',
+    description: 'x',
+    notifySubscribers: false,
+  }),
+  services: (ids) => [{ id: ids.service }],
+  cards: (ids) => [{ name: 'x', services: [{ id: ids.service }] }],
+  dashboardId: (ids) => ids.dashboardNumber,
+  target: (ids) => ({ checkId: [ids.check] }),
+};
+
+/** Further ways to name the same, in fields that know several. */
+const furtherReferences: Readonly<Record<string, (ids: Ids) => unknown>> = {
+  target: (ids) => ({ matchTags: [[ids.tag]] }),
+  subscriptions: (ids) => [{ groupId: ids.group, activated: true }],
+};
+
+interface ReferenceCase {
+  route: Route;
+  field: string;
+  bodyWith: (ids: Ids) => Record<string, unknown>;
+}
+
+function referenceCases(bodies: ReadonlyMap<string, unknown>, sample: Ids): ReferenceCase[] {
+  const cases: ReferenceCase[] = [];
+  for (const route of allRoutes) {
+    if (route.authentication !== 'apiKey' || route.body === undefined) continue;
+    const example = bodies.get(route.operationId) as Record<string, unknown>;
+    for (const table of [references, furtherReferences]) {
+      for (const [field, make] of Object.entries(table)) {
+        // A subscription names either a check or a group.
+        const rest = { ...example };
+        if (field === 'groupId' && 'checkId' in rest) delete rest['checkId'];
+        const bodyWith = (ids: Ids) => ({ ...rest, [field]: make(ids) });
+        const parsed = route.body.safeParse(bodyWith(sample));
+        const isKept =
+          parsed.success && field in (parsed.data as object) && !isEmpty(parsed.data, field);
+        if (isKept) cases.push({ route, field, bodyWith });
+      }
+    }
+  }
+  return cases;
+}
+
+function isEmpty(data: unknown, field: string): boolean {
+  const value = (data as Record<string, unknown>)[field];
+  return Array.isArray(value) && value.length === 0;
+}
+
+function idsOf(world: World): Ids {
+  return Object.fromEntries(
+    Object.keys(world.ids).map((kind) => [kind, idOf(kind as Kind, world)]),
+  ) as unknown as Ids;
+}
+
+test('a reference to an object of another account is one to nothing', async (t) => {
+  const { ours, theirs } = stage;
+  const foreignIds = idsOf(ours.world);
+  const unknownOnes = Object.fromEntries(
+    Object.keys(foreignIds).map((kind) => [kind, unknownId(kind as Kind)]),
+  ) as unknown as Ids;
+  const oursBefore = await stage.dump(ours.world.accountId);
+  const cases = referenceCases(theirs.bodies, unknownOnes);
+  const fields = new Set<string>();
+  let taken = 0;
+  let before = await stage.dump();
+  for (const { route, field, bodyWith } of cases) {
+    const params = paramsIn(route, theirs.world);
+    const ask = (ids: Ids) => stage.send(route, `Bearer ${theirs.key}`, params, bodyWith(ids));
+    const foreign = await ask(foreignIds);
+    const unknown = await ask(unknownOnes);
+    fields.add(field);
+    const cell = `${field} of ${route.operationId}: ${foreign.text} and ${unknown.text}`;
+    assert.equal(foreign.status, unknown.status, cell);
+    assert.ok(foreign.status < 500, cell);
+    if (foreign.status >= 400) {
+      assert.deepEqual(
+        withoutIds(foreign.text, Object.values(foreignIds)),
+        withoutIds(unknown.text, Object.values(unknownOnes)),
+        cell,
+      );
+      assert.deepEqual(await stage.dump(), before, `${cell}: refused, and changed`);
+    } else {
+      taken += 1;
+      before = await stage.dump();
+      assert.equal(foreign.text.includes(ours.world.marker), false, cell);
+    }
+  }
+  assert.deepEqual(await stage.dump(ours.world.accountId), oursBefore, 'ours were changed');
+  const possible = [...new Set(Object.keys(references))];
+  assert.deepEqual([...fields].sort(), possible.sort(), 'a field of the table stands nowhere');
+  t.diagnostic(`${cases.length} references, ${taken} of them ignored`);
 });

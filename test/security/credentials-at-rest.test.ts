@@ -1,4 +1,5 @@
 // Own process: it starts many programs.
+// SQLite only: it looks into files.
 /** One credential of each kind, made through the API: none is readable on disk, in a backup, or after a new key. */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
@@ -9,8 +10,9 @@ import { openSecretCipher, SecretCipher } from '../../control-plane/core/secret-
 import { makeAuthority } from '../support/certificates.ts';
 import { Operator } from '../support/control-plane-command.ts';
 import { Program } from '../../proof/program.ts';
+import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { isLong } from '../support/random.ts';
-import { System, temporaryFolder } from '../support/system.ts';
+import { queryDatabase, temporaryFolder } from '../support/system.ts';
 import { controlPlaneProgram } from '../support/programs.ts';
 
 const marker = 'Mk7-canary';
@@ -29,8 +31,54 @@ interface Check {
   heartbeat: { pingToken: string; pingUrl: string };
 }
 
+/** A control plane of this process on a database in a folder, which can be stopped and started again. */
+class Installation implements AsyncDisposable {
+  readonly databaseFile: string;
+  readonly #settings: Record<string, string>;
+  #running: TestControlPlane | null = null;
+
+  constructor(folder: string, settings: Record<string, string>) {
+    this.databaseFile = join(folder, 'control-plane.db');
+    this.#settings = settings;
+  }
+
+  static async start(folder: string, settings: Record<string, string> = {}): Promise<Installation> {
+    const installation = new Installation(folder, settings);
+    await installation.restart();
+    return installation;
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    const of = { file: this.databaseFile, settings: this.#settings, requestsPerMinute: 0 };
+    this.#running = await startTestControlPlane(of);
+  }
+
+  async stop(): Promise<void> {
+    await this.#running?.[Symbol.asyncDispose]();
+    this.#running = null;
+  }
+
+  get running(): TestControlPlane {
+    return this.#running ?? assert.fail('it was stopped');
+  }
+
+  async api<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await this.running.api(method, path, body);
+    assert.ok(answer.status < 300, JSON.stringify(answer.body));
+    return answer.body as T;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
 /** Everything as a key that may write reads it. */
-async function read(system: System, ids: Record<string, string | number>): Promise<Made['shown']> {
+async function read(
+  system: Pick<Installation, 'api'>,
+  ids: Record<string, string | number>,
+): Promise<Made['shown']> {
   const check = await system.api<Check>('GET', `/v1/checks/${ids['check']}`);
   const heartbeat = await system.api<Check>('GET', `/v1/checks/${ids['heartbeat']}`);
   const group = await system.api<Record<string, unknown>>(
@@ -65,7 +113,7 @@ async function read(system: System, ids: Record<string, string | number>): Promi
 }
 
 async function makeEverything(
-  system: System,
+  system: Pick<Installation, 'api'>,
 ): Promise<{ ids: Record<string, string | number>; needles: string[] }> {
   const pairs = (name: string) => [
     { key: 'Authorization', value: `${marker}-${name}`, locked: false },
@@ -161,7 +209,7 @@ function assertOnNoDisk(folder: string, needles: readonly string[]): void {
 test('credentials are readable in no file, before and after a new key, and work all the same', async () => {
   using folder = temporaryFolder();
   using backups = temporaryFolder();
-  await using system = await System.start(folder.path);
+  await using system = await Installation.start(folder.path);
   const { ids, needles } = await makeEverything(system);
   const shown = await read(system, ids);
   assert.equal(JSON.stringify(shown).split(marker).length - 1, 16, JSON.stringify(shown));
@@ -183,22 +231,19 @@ test('credentials are readable in no file, before and after a new key, and work 
   assert.equal(refused.code, 1);
   assert.match(refused.error, /stop `serve` first/);
 
-  system.controlPlane.signal('SIGTERM');
-  await system.controlPlane.exited;
-  await system.restartControlPlane();
+  await system.restart();
   assert.deepEqual(await read(system, ids), shown);
   assertOnNoDisk(folder.path, needles);
 
   const calls = async (): Promise<number[]> =>
     Promise.all(
       [`/ping/${marker}-ping-token`, `/ping/${marker}-another`].map(
-        async (path) => (await fetch(system.baseUrl + path, { method: 'POST' })).status,
+        async (path) => (await fetch(system.running.url + path, { method: 'POST' })).status,
       ),
     );
   assert.deepEqual(await calls(), [200, 404]);
 
-  system.controlPlane.signal('SIGTERM');
-  await system.controlPlane.exited;
+  await system.stop();
   const keyBefore = readFileSync(`${operator.database}.key`, 'utf8');
   const rotated = await operator.json<{ values: number; kinds: Record<string, number> }>(
     'keys',
@@ -214,14 +259,14 @@ test('credentials are readable in no file, before and after a new key, and work 
   }[];
   db.close();
   assert.throws(() => old.decrypt(channel?.config_json ?? '', channel?.account_id ?? ''));
-  await system.restartControlPlane();
+  await system.restart();
   assert.deepEqual(await read(system, ids), shown);
   assert.deepEqual(await calls(), [200, 404]);
 });
 
 test('a change of the key that is killed at any moment loses nothing', async () => {
   using folder = temporaryFolder();
-  await using system = await System.start(folder.path);
+  await using system = await Installation.start(folder.path);
   const { ids } = await makeEverything(system);
   const shown = await read(system, ids);
   for (let index = 0; index < (isLong ? 300 : 100); index += 1) {
@@ -231,8 +276,7 @@ test('a change of the key that is killed at any moment loses nothing', async () 
       locked: true,
     });
   }
-  system.controlPlane.signal('SIGTERM');
-  await system.controlPlane.exited;
+  await system.stop();
   const operator = new Operator(folder.path);
   // Each is killed a little later than the one before, from before its first step to behind its last.
   for (let afterMs = 400; afterMs < 2_400; afterMs += isLong ? 330 : 660) {
@@ -255,7 +299,7 @@ test('a change of the key that is killed at any moment loses nothing', async () 
   }
   await operator.json('keys', 'rotate-encryption');
   assert.equal(readFileSync(`${operator.database}.key`, 'utf8').trim().split('\n').length, 1);
-  await system.restartControlPlane();
+  await system.restart();
   assert.deepEqual(await read(system, ids), shown);
 });
 
@@ -266,7 +310,7 @@ test('with ENCRYPTION_KEY the key before is named by a setting', async () => {
   let ids: Record<string, string | number> = {};
   let shown: Made['shown'] = {};
   {
-    await using system = await System.start(folder.path, before);
+    await using system = await Installation.start(folder.path, before);
     ({ ids } = await makeEverything(system));
     shown = await read(system, ids);
   }
@@ -284,9 +328,10 @@ test('with ENCRYPTION_KEY the key before is named by a setting', async () => {
   assert.equal(wrong.code, 2);
   assert.match(wrong.error, /does not fit the database/);
   await new Operator(folder.path, both).json('keys', 'rotate-encryption');
-  await using system = await System.start(folder.path, { ENCRYPTION_KEY: second });
+  await using system = await Installation.start(folder.path, { ENCRYPTION_KEY: second });
   assert.equal(Object.keys(shown).length > 0 && ids['check'] !== undefined, true);
-  const rows = system.query<{ value: string; account_id: string }>(
+  const rows = queryDatabase<{ value: string; account_id: string }>(
+    system.databaseFile,
     "select * from variables where key = 'LOCKED'",
   );
   const cipher = new SecretCipher(Buffer.from(second));
@@ -295,16 +340,14 @@ test('with ENCRYPTION_KEY the key before is named by a setting', async () => {
 
 test('with a key that is lost, everything but the credentials goes on', async () => {
   using folder = temporaryFolder();
-  await using system = await System.start(folder.path);
-  const { ids } = await makeEverything(system);
-  system.controlPlane.signal('SIGTERM');
-  await system.controlPlane.exited;
-  const port = new URL(system.baseUrl).port;
-  await using serving = new Program([controlPlaneProgram, 'serve', '--new-key'], {
-    ...{ PORT: port, DATABASE_FILE: system.databaseFile, ENCRYPTION_KEY: 'n'.repeat(40) },
-    REQUESTS_PER_MINUTE: '0',
-  });
+  const before = await Installation.start(folder.path);
+  const { ids } = await makeEverything(before);
+  await before.stop();
+  const lost = { ENCRYPTION_KEY: 'n'.repeat(40) };
+  await using serving = new Operator(folder.path, lost).start('serve', '--new-key');
   await serving.log('serving');
+  await serving.stop();
+  await using system = await Installation.start(folder.path, lost);
   const shown = await read(system, ids);
   assert.equal(JSON.stringify(shown).includes(marker), false);
   const request = shown['request'] as Check['request'];
@@ -312,35 +355,29 @@ test('with a key that is lost, everything but the credentials goes on', async ()
   assert.deepEqual(shown['channel'], {});
   assert.equal(shown['token'], '');
 
-  serving.signal('SIGTERM');
-  await serving.exited;
+  await system.stop();
   // The key changes all the same; values that nobody can open do not stand in its way.
   const rotated = await new Operator(folder.path, {
     ENCRYPTION_KEY: 'm'.repeat(40),
     ENCRYPTION_KEY_PREVIOUS: 'n'.repeat(40),
   }).json<{ unreadable: Record<string, number> }>('keys', 'rotate-encryption');
   assert.equal(rotated.unreadable['values of variables'], 1);
-  await using again = new Program([controlPlaneProgram, 'serve'], {
-    ...{ PORT: port, DATABASE_FILE: system.databaseFile, ENCRYPTION_KEY: 'm'.repeat(40) },
-    REQUESTS_PER_MINUTE: '0',
-  });
-  await again.log('serving');
-  assert.deepEqual(await read(system, ids), shown);
+  await using again = await Installation.start(folder.path, { ENCRYPTION_KEY: 'm'.repeat(40) });
+  assert.deepEqual(await read(again, ids), shown);
 });
 
 test('a database that lost the facts of its installation keeps its credentials and tokens', async () => {
   using folder = temporaryFolder();
-  await using system = await System.start(folder.path);
+  await using system = await Installation.start(folder.path);
   const { ids } = await makeEverything(system);
   const hash = 'c0ffee00'.repeat(8);
   await system.api('PUT', `/v1/checks/heartbeat/${ids['heartbeat']}`, {
     heartbeat: { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours', pingToken: hash },
   });
   const shown = await read(system, ids);
-  system.controlPlane.signal('SIGTERM');
-  await system.controlPlane.exited;
+  await system.stop();
   const ping = async (): Promise<number> =>
-    (await fetch(`${system.baseUrl}/ping/${hash}`, { method: 'POST' })).status;
+    (await fetch(`${system.running.url}/ping/${hash}`, { method: 'POST' })).status;
   // As "salvage" leaves it when the page of that table cannot be read.
   const forget = (): void => {
     const db = new DatabaseSync(system.databaseFile);
@@ -348,7 +385,7 @@ test('a database that lost the facts of its installation keeps its credentials a
     db.close();
   };
   forget();
-  await system.restartControlPlane();
+  await system.restart();
   assert.deepEqual(await read(system, ids), shown);
   assert.equal(await ping(), 200);
 });

@@ -29,7 +29,7 @@ async function setUp(settings: Record<string, string> = {}) {
 }
 
 test('an agent that asks without end gets retry-after; other agents are not affected', async () => {
-  await using stage = await setUp({ REQUESTS_PER_MINUTE: '5' });
+  await using stage = await setUp({ REQUESTS_PER_MINUTE: '1' });
   const { clock, cp } = stage;
   const runaway = await KeyedAgent.open(cp, 'eu-west-1');
   const calls = async (agent: KeyedAgent, count: number) => {
@@ -42,9 +42,9 @@ test('an agent that asks without end gets retry-after; other agents are not affe
     return statuses;
   };
   // One check-in has been made. A busy agent has ten times what a key of the API has.
-  const statuses = await calls(runaway, 60);
+  const statuses = await calls(runaway, 12);
   assert.deepEqual(
-    [statuses.slice(0, 49).every((status) => status === 204), new Set(statuses.slice(49))],
+    [statuses.slice(0, 9).every((status) => status === 204), new Set(statuses.slice(9))],
     [true, new Set([429])],
   );
   const neighbour = await KeyedAgent.open(cp, 'eu-west-1');
@@ -60,7 +60,7 @@ test('an agent that asks without end gets retry-after; other agents are not affe
     const answer = await runaway.call('goodbye', { agentId: randomUUID() });
     if (answer.status === 429) break;
   }
-  assert.ok(passed > 470 && passed < 500, `${passed} calls`);
+  assert.ok(passed > 90 && passed < 100, `${passed} calls`);
 });
 
 test('keys that are none are counted by address, and a good key from there is served', async () => {
@@ -146,7 +146,7 @@ test('a list of results is of a bounded size, says what it leaves out, and each 
   clock.advance(60 * minute);
   const agent = await KeyedAgent.open(cp, 'eu-west-1');
   const large = randomBytes(900_000).toString('base64');
-  const slots = slotsOf(check, clock.now()).slice(0, 40);
+  const slots = slotsOf(check, clock.now()).slice(0, 20);
   for (const slot of slots) {
     const apiCheckResult = {
       ...{ assertions: [], request: { large }, response: null, requestError: null },

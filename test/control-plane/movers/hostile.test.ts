@@ -80,7 +80,7 @@ test('a database of Uptime Kuma with any values becomes something acceptable', a
       }
       assertUsable([{ ...file, tables: changed }], 'kuma');
     }),
-    { seed: testSeed(), numRuns: tries(2000) },
+    { seed: testSeed(), numRuns: tries(1000) },
   );
 });
 
@@ -111,7 +111,7 @@ for (const [format, sample] of [
         const text = stringify(document);
         assertUsable([{ path: 'any.yaml', text, tables: null }], format);
       }),
-      { seed: testSeed(), numRuns: tries(2000) },
+      { seed: testSeed(), numRuns: tries(1000) },
     );
     // A line of a real file is missing, doubled, or at the wrong place.
     fc.assert(
@@ -130,7 +130,7 @@ for (const [format, sample] of [
           assertUsable([{ ...file, text: lines.join('\n') }, ...samples.slice(1)], format);
         },
       ),
-      { seed: testSeed(), numRuns: tries(2000) },
+      { seed: testSeed(), numRuns: tries(1000) },
     );
   });
 }
@@ -155,7 +155,7 @@ test('rows of a CSV with any values become something acceptable', () => {
         assertUsable([{ path: 'any.csv', text, tables: null }], 'csv');
       },
     ),
-    { seed: testSeed(), numRuns: tries(2000) },
+    { seed: testSeed(), numRuns: tries(1000) },
   );
 });
 

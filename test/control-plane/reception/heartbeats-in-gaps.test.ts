@@ -127,10 +127,10 @@ test('a ping that was lost in a pause is made up for by the next one', async () 
   await using cp = await startTestControlPlane({ clock });
   const { ping, events } = await makeHeartbeat(cp, 0.1);
   await ping();
-  await passTime(clock, 10 * minute - 10 * second);
+  await passTime(clock, 10 * minute - 10 * second, 5 * second);
   clock.freeze(20 * second);
   // The job pings every ten minutes: ten seconds ago, and not again before the next time.
-  await passTime(clock, 10 * minute - 11 * second);
+  await passTime(clock, 10 * minute - 11 * second, 5 * second);
   await ping();
   assert.deepEqual((await events()).includes('FAILING'), false);
 });
@@ -149,9 +149,9 @@ for (const [name, stepMs, options] of [
       const { ping, events } = await makeHeartbeat(cp);
       await ping();
       for (const by of [stepMs, -stepMs]) {
-        await passTime(clock, 4 * minute);
+        await passTime(clock, 4 * minute, 5 * second);
         clock.setWall(clock.now() + by);
-        await passTime(clock, 5 * minute);
+        await passTime(clock, 5 * minute, 5 * second);
         await ping();
         await passTime(clock, minute);
       }
@@ -164,7 +164,7 @@ for (const [name, stepMs, options] of [
         { cause: 'clock-step', step_ms: stepMs },
         { cause: 'clock-step', step_ms: -stepMs },
       ]);
-      await passTime(clock, 13 * minute);
+      await passTime(clock, 13 * minute, 5 * second);
       assert.equal((await events()).includes('FAILING'), true, 'a job that is dead is found');
     },
   );

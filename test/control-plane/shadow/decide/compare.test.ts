@@ -8,6 +8,7 @@ import {
   type Side,
   usualGapMs,
 } from '../../../../control-plane/shadow/decide/compare.ts';
+import { tries } from '../../../support/random.ts';
 
 const minute = 60_000;
 
@@ -178,6 +179,6 @@ test('20 of 20 seeded differences are found in both directions, and none where t
         assert.deepEqual(found.sort(), sides.toSorted());
       },
     ),
-    { numRuns: 200 },
+    { numRuns: tries(1_000) },
   );
 });
