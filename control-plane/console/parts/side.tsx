@@ -29,7 +29,14 @@ function OpenAlertCount() {
     query: { limit: 1, open: true },
     everyMs: 60_000,
   });
-  return total !== null && total > 0 && <span class="count">{inNumbers(total)} open</span>;
+  return (
+    total !== null &&
+    total > 0 && (
+      <span class="count">
+        {inNumbers(total)} <span class="wide-only">open</span>
+      </span>
+    )
+  );
 }
 
 function ThemeButton() {

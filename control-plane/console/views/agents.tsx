@@ -156,15 +156,6 @@ const stateWords: Record<LocationState['state'], string> = {
 
 function Location({ state, agents }: { state: LocationState; agents: FleetAgent[] }) {
   const isMissed = isMissing(state);
-  const since =
-    state.unservedSince === null ? (
-      ', and none has before'
-    ) : (
-      <>
-        {' '}
-        since <Time at={state.unservedSince} />
-      </>
-    );
   return (
     <section class="section" aria-labelledby={`at-${state.location}`}>
       <div class="section-head">
@@ -180,12 +171,21 @@ function Location({ state, agents }: { state: LocationState; agents: FleetAgent[
       </div>
       {isMissed && (
         <p class="notice error">
-          <Icon tone="error" /> No agent serves this location{since}.{' '}
+          <Icon tone="error" />{' '}
+          {state.unservedSince === null ? (
+            'No agent has connected to this location yet.'
+          ) : (
+            <>
+              No agent serves this location since <Time at={state.unservedSince} />.
+            </>
+          )}{' '}
           {count(state.checkCount, 'monitor')} cannot run here. Start an agent with a key of this
-          location, or find out why it stopped.
+          location.
         </p>
       )}
-      {state.state !== 'CONNECTED' && <p class="muted">{stateWords[state.state]}</p>}
+      {!(isMissed && state.unservedSince === null) && (
+        <p class="muted">{stateWords[state.state]}</p>
+      )}
       {state.lastRefusal !== null && (
         <p class={state.state === 'REFUSED' ? 'notice error' : 'muted'}>
           An agent with the key <span class="mono">{state.lastRefusal.maskedKey}</span> was last
@@ -197,14 +197,12 @@ function Location({ state, agents }: { state: LocationState; agents: FleetAgent[
       {state.faults.map((outage) => (
         <Outage key={outage.code ?? ''} outage={outage} location={state.location} />
       ))}
-      {agents.length > 0 ? (
+      {agents.length > 0 && (
         <ul>
           {agents.map((agent) => (
             <Agent key={agent.id} agent={agent} />
           ))}
         </ul>
-      ) : (
-        !isMissed && <p class="notice empty">No agent and no monitors here.</p>
       )}
     </section>
   );

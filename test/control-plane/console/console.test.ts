@@ -534,7 +534,7 @@ test('locations show their agents, those without come first', async () => {
   assert.equal(await page.locator('h2').first().innerText(), 'N. Virginia us-east-1');
   const text = await textOf(page);
   for (const part of [
-    /No agent serves this location, and none has before\. 1 monitor cannot run here/,
+    /No agent has connected to this location yet\. 1 monitor cannot run here/,
     /Connected\s+shop-runner-1 <img src=x/,
     /version 0\.1\.0/,
     /4 results queued, the oldest for 2 min/,
