@@ -57,8 +57,9 @@ function runHere(
   return work;
 }
 
-/** Those that stay until they are stopped, or read what is typed. */
-const isProcess = (words: readonly string[]): boolean => ['serve', 'mcp'].includes(words[0] ?? '');
+/** Those that stay until they are stopped, read what is typed, or start a program that writes where they do. */
+const isProcess = (words: readonly string[]): boolean =>
+  ['serve', 'mcp', 'sign'].includes(words[0] ?? '');
 
 export class Operator {
   readonly database: string;
