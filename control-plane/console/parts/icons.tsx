@@ -9,7 +9,7 @@ const shapes: Record<Tone, string> = {
   quiet: 'M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1ZM5 8h6',
 };
 
-const glyphs = {
+export const glyphs = {
   monitors: 'M1 8h3.500l2-5 3 10 2-5H15',
   alerts: 'M8 1.500a4 4 0 0 0-4 4V9l-1.500 2.500h11L12 9V5.500a4 4 0 0 0-4-4ZM6.500 14h3',
   incidents: 'M3 15V1.500h9.500L10.500 5l2 3.500H3',

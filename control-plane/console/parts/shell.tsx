@@ -26,6 +26,9 @@ const StatusPagesView = late(() =>
   import('../views/status-pages.tsx').then((all) => all.StatusPagesView),
 );
 const ConnectView = late(() => import('../views/connect.tsx').then((all) => all.ConnectView));
+const ComponentsView = late(() =>
+  import('../views/components.tsx').then((all) => all.ComponentsView),
+);
 const SettingsView = late(() => import('../views/settings.tsx').then((all) => all.SettingsView));
 const LocationView = late(() => import('../forms/location.tsx').then((all) => all.LocationView));
 const IncidentView = late(() => import('../forms/incident.tsx').then((all) => all.IncidentView));
@@ -71,6 +74,8 @@ function viewOf({ parts, query }: Route) {
       return id === undefined ? <AgentsView /> : <LocationView key={id} id={id} />;
     case 'settings':
       return <SettingsView name={id} id={what} query={query} />;
+    case 'components':
+      return <ComponentsView />;
     case 'connect':
       return <ConnectView query={query} />;
     case 'new':

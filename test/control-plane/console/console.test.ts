@@ -589,6 +589,7 @@ test('every view is accessible and fits, on a phone and a desktop, in light and 
     '#/settings/channel': 'Send a test',
     '#/locations': 'Office Berlin',
     '#/incidents': 'Checkout is down',
+    '#/components': 'Notices, dark',
   };
   for (const [width, scheme] of [
     [1280, 'light'],
