@@ -49,7 +49,8 @@ async function readable(path: string): Promise<string> {
   try {
     return await readAtMost(path, keyBytes);
   } catch (error) {
-    throw new AgentError('CONFIG_INVALID', `cannot read the key in ${path}: ${String(error)}`);
+    const why = `${String(error).replace(/^\w+: /, '')}; name the file that encryption-key has made`;
+    throw new AgentError('CONFIG_INVALID', `cannot read the key in ${path}: ${why}`);
   }
 }
 

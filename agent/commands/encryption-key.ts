@@ -49,7 +49,7 @@ export function registerEncryptionKey(program: Command): void {
         const hint =
           codeOf(error) === 'EEXIST'
             ? 'it exists; choose another name, since a key that is overwritten is lost'
-            : String(error);
+            : `${String(error).replace(/^Error: /, '')}; name a file in a folder that this user may write to`;
         throw new AgentError('CONFIG_INVALID', `cannot write the key to ${output}: ${hint}`);
       }
       console.log(key.publicKey);

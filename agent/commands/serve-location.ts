@@ -54,7 +54,7 @@ export async function serveLocation(
   log.onRecovered = (facts) => {
     logger.warn(facts, 'lines of the log were dropped, they could not be written');
   };
-  for (const warning of warnings) logger.warn({ warning }, 'setting ignored');
+  for (const warning of warnings) logger.warn({ warning }, 'look at this setting');
   for (const warning of applyTrust(config, processEnvironment, Date.now())) {
     logger.warn({ warning }, 'trust of this agent needs attention');
   }

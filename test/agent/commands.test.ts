@@ -174,6 +174,19 @@ test('settings that cannot be used are named, with what is allowed, and never wi
   assert.match(missing.error, /API_KEY is missing/);
 });
 
+test('a key that cannot be written or read is named, with what to do', async () => {
+  const wrote = await agent(['encryption-key', '--output', '/nowhere/a.key']);
+  assert.match(
+    wrote.error,
+    /^cannot write the key to \S+: ENOENT: .*; name a file in a folder that/,
+  );
+  const read = await agent(['decrypt', '--key-file', '/nowhere/a.key']);
+  assert.match(
+    read.error,
+    /^cannot read the key in \S+: ENOENT: .*; name the file that encryption-key/,
+  );
+});
+
 test('version is for people and for scripts', async () => {
   const { out } = await agent(['version']);
   assert.match(out, /^monitor-agent \d+\.\d+\.\d+ /);

@@ -57,6 +57,8 @@ interface Answered {
   body: unknown;
 }
 
+const keyAdvice = `set ${keyName} to a key of the account: \`control-plane keys create --name import\` makes one`;
+
 export class AccountApi {
   readonly url: string;
   readonly #key: string;
@@ -65,9 +67,7 @@ export class AccountApi {
     this.url = (url ?? ownUrl()).replace(/\/+$/, '');
     this.#key = processEnvironment[keyName] ?? '';
     if (this.#key === '') {
-      throw usageError(
-        `set ${keyName} to a key of the account: \`control-plane keys create --name import\` makes one`,
-      );
+      throw usageError(keyAdvice);
     }
   }
 
@@ -119,7 +119,8 @@ export class AccountApi {
     const parsed = refusal.safeParse(answer.body);
     const reason = parsed.success ? parsed.data.message : `status ${answer.status}`;
     const Refusal = refusedStatuses.includes(answer.status) ? RefusedError : OperatorError;
-    throw new Refusal(`could not ${what}: ${reason}`);
+    const next = answer.status === 401 ? `; ${keyAdvice}` : '';
+    throw new Refusal(`could not ${what}: ${reason}${next}`);
   }
 
   /** Waits for the end of a deployment that was answered so, and gives what changed. */

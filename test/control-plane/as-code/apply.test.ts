@@ -214,6 +214,9 @@ test('the commands write a folder, print a plan, apply it, and say what is missi
   const again = await here.spawn('export', folder);
   assert.match(again.out, /^0 files written, 0 removed in /);
 
+  const noKey = new Operator(place.path, { CONTROL_PLANE_API_KEY: 'cu_0', PUBLIC_URL: first.url });
+  assert.match(await noKey.refused(1, 'export', folder), /Bad Token; set CONTROL_PLANE_API_KEY to/);
+
   const missing = await there.refused(2, 'apply', folder);
   assert.match(missing, /it needs .*VARIABLE_TOKEN.*Nothing was changed/);
   // What nobody can read back is named in comments, to be filled in.
