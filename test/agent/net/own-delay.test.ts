@@ -195,9 +195,9 @@ test('a TCP monitor leaves it out as well, and not the time until the target clo
   assert.equal(asked.of, 1);
 });
 
-const ordersByReflection = (port: number) =>
+const ordersByReflection = (port: number, timeout = 2) =>
   definitionOf('GRPC', {
-    ...{ url: '127.0.0.1', port, timeout: 2 },
+    ...{ url: '127.0.0.1', port, timeout },
     grpcConfig: { tls: false, mode: 'BEHAVIOR', method: 'shop.v1.Orders/Get', message: '{}' },
   });
 
@@ -241,10 +241,10 @@ test('what the agent sends while it waits hides nothing of what a gRPC server to
 test('the deadline that a gRPC server is given is later by what the agent took before', async () => {
   await using server = await grpcServer({
     reflection: ['v1'],
-    get: (_call, answer) => void setTimeout(() => answer(null, {}), slowMs),
+    get: (_call, answer) => void setTimeout(() => answer(null, {}), lateMs),
   });
   // Twice more than the whole of it: when the connection opens, and when the types come.
-  const seen = await runGrpc(ordersByReflection(server.port), context(busyFor(2_100)));
+  const seen = await runGrpc(ordersByReflection(server.port, 1), context(busyFor(1_050)));
   assert.equal(seen.failure, null);
   assert.equal(seen.response?.['grpcStatusCode'], 0);
 });

@@ -27,7 +27,7 @@ test('whatever a suite writes, the agent can read it with the memory it has', as
   const many = Array.from({ length: 20_000 }, () => step);
   const written = lines([
     { type: 'begin', version: '', workers: 1, tests },
-    ...Array.from({ length: 30 }, () => ended('x1', { steps: many })),
+    ...Array.from({ length: 12 }, () => ended('x1', { steps: many })),
   ]);
   await writeFile(file, written + 'x'.repeat(10_000_000));
   const source = new URL('../../../../agent/runners/playwright/suite-events.ts', import.meta.url);
@@ -37,7 +37,7 @@ test('whatever a suite writes, the agent can read it with the memory it has', as
     const { tests } = await readSuiteEvents(await open(${JSON.stringify(file)}));
     console.log(tests.size);`;
   // Were all steps kept, these would be too little.
-  const flags = ['--max-semi-space-size=1', '--max-old-space-size=80', '--input-type=module'];
+  const flags = ['--max-semi-space-size=1', '--max-old-space-size=40', '--input-type=module'];
   const said = execFileSync(process.execPath, [...flags, '-e', program], { encoding: 'utf8' });
   assert.equal(Number(said), 10_000);
 });

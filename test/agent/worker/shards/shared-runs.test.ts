@@ -21,6 +21,7 @@ import { LeaseBook } from '../../../../agent/worker/lease-book.ts';
 import { ProcessTime } from '../../../../agent/worker/process-time.ts';
 import { SharedRuns } from '../../../../agent/worker/shards/shared-runs.ts';
 import type { Observation, RunnerContext } from '../../../../agent/runners/runner.ts';
+import { fakeKernel } from '../../../support/fake-kernel.ts';
 import { assignedCheck } from '../../../support/plain.ts';
 import { runnerContext } from '../../../support/runner-context.ts';
 import { TestClock } from '../../../support/test-clock.ts';
@@ -114,7 +115,8 @@ function setUp(
   });
   const tools = {
     ...{ clock, network: runnerContext().network, scripting: null, scriptingProblem: null },
-    processTime: new ProcessTime({ clock }),
+    // The kernel of this machine knows nothing of the clock, and would be asked at each of its ticks.
+    processTime: new ProcessTime({ clock, kernel: fakeKernel(clock) }),
     runners: { PLAYWRIGHT: { load: () => Promise.resolve(observe), pool: 'heavy' } },
     artifactsOf: () => ({
       ...{ add: () => Promise.resolve(''), finish: () => Promise.resolve([]) },
