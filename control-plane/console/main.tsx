@@ -1,14 +1,16 @@
 /** Entry of the console: signs the user in, then shows the view of the address. */
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { late } from './parts/late.tsx';
 import { UnreachableNotice } from './parts/notices.tsx';
 import { Shell } from './parts/shell.tsx';
 import { onReachabilityChange } from './reachable.ts';
 import { returnToPlace, useRoute } from './router.ts';
 import { findSession, isSignedIn, onSessionChange } from './session.ts';
-import { LinkPage } from './views/people-link.tsx';
 import { Forgotten, SignIn } from './views/sign-in.tsx';
 import './theme.ts';
+
+const LinkPage = late(() => import('./views/people-link.tsx').then((all) => all.LinkPage));
 
 /** The pages of one-time links. They open also while another person is signed in. */
 const linkPages = ['setup', 'invitation', 'reset'];

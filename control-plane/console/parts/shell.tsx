@@ -6,17 +6,22 @@ import { link, useRoute, type Route } from '../router.ts';
 import { ownDrafts } from '../forms/drafts.ts';
 import { bindThis } from '../own-device.ts';
 import { signOut } from '../session.ts';
-import { AlertsView } from '../views/alerts.tsx';
-import { CheckView } from '../views/check.tsx';
 import { ChecksView } from '../views/checks.tsx';
-import { ResultView } from '../views/result.tsx';
-import { TestSessionsView, TestSessionView } from '../views/test-sessions.tsx';
 import { Deletions, useHeldDeletions } from '../held-deletions.ts';
 import { late } from './late.tsx';
 import { Empty, UnreachableNotice } from './notices.tsx';
 import { Side } from './side.tsx';
 
 const EditView = late(() => import('../forms/edit.tsx').then((all) => all.EditView));
+const AlertsView = late(() => import('../views/alerts.tsx').then((all) => all.AlertsView));
+const CheckView = late(() => import('../views/check.tsx').then((all) => all.CheckView));
+const ResultView = late(() => import('../views/result.tsx').then((all) => all.ResultView));
+const TestSessionsView = late(() =>
+  import('../views/test-sessions.tsx').then((all) => all.TestSessionsView),
+);
+const TestSessionView = late(() =>
+  import('../views/test-sessions.tsx').then((all) => all.TestSessionView),
+);
 const AgentsView = late(() => import('../views/agents.tsx').then((all) => all.AgentsView));
 const IncidentsView = late(() => import('../views/incidents.tsx').then((all) => all.IncidentsView));
 const MaintenanceView = late(() =>
