@@ -216,15 +216,17 @@ export const machineEnvironments: Readonly<Record<string, Making>> = {
       },
     ),
   ),
-  'the browser lacks a library': withBrowser(
-    'echo "chrome: error while loading shared libraries: libnss3.so: cannot open shared object file: No such file or directory" >&2\nexit 127',
-    {
-      from: 'W7',
-      agent: {
-        log: /libnss3\.so.*no browser/,
-        status: /degraded": \[\s*"[^"]* it lacks libnss3\.so/,
+  'the browser lacks a library': slow(
+    withBrowser(
+      'echo "chrome: error while loading shared libraries: libnss3.so: cannot open shared object file: No such file or directory" >&2\nexit 127',
+      {
+        from: 'W7',
+        agent: {
+          log: /libnss3\.so.*no browser/,
+          status: /degraded": \[\s*"[^"]* it lacks libnss3\.so/,
+        },
       },
-    },
+    ),
   ),
   'half of a runtime is there': anywhere(
     (ground) => {

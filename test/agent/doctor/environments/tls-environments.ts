@@ -50,13 +50,15 @@ const tenMinutes = (side: 'behind' | 'ahead of'): Making =>
   });
 
 export const tlsEnvironments: Readonly<Record<string, Making>> = {
-  'the certificate of the control plane has expired': trusting(expired, {
-    from: 'W2',
-    agent: {
-      log: /the certificate of localhost:\d+ is expired.*renew it/,
-      status: /not reached.*is expired/,
-    },
-  }),
+  'the certificate of the control plane has expired': slow(
+    trusting(expired, {
+      from: 'W2',
+      agent: {
+        log: /the certificate of localhost:\d+ is expired.*renew it/,
+        status: /not reached.*is expired/,
+      },
+    }),
+  ),
   'the clock of this machine is ten days ahead, so certificates look expired': slow(
     trusting({
       ...{ ...expired, clockOffsetMs: -240 * hourMs },
