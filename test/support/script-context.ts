@@ -63,6 +63,8 @@ export type ScriptContext = RunnerContext & {
 export async function openScriptWorld(
   options: {
     isWarm?: boolean;
+    /** Children that wait for a run of any check. The last ones wait for nothing, and cost as much as a short run. */
+    spare?: number;
     limits?: Partial<ScriptLimits>;
     runtime?: InstalledRuntime;
     maxRuns?: number;
@@ -74,7 +76,7 @@ export async function openScriptWorld(
     extraAuthorities?: readonly string[];
   } = {},
 ): Promise<ScriptWorld> {
-  const { isWarm = true, runtime = builtinRuntime } = options;
+  const { isWarm = true, spare = 0, runtime = builtinRuntime } = options;
   const folder = await mkdtemp(join(tmpdir(), 'sw-'));
   // Runs have a user of their own, who must get through to their folders.
   await chmod(folder, 0o711);
@@ -95,7 +97,7 @@ export async function openScriptWorld(
   const retired: string[] = [];
   const ends = new EventEmitter();
   const sessions = createScriptSessions({
-    ...{ host, clock: systemClock, spare: isWarm ? 1 : 0 },
+    ...{ host, clock: systemClock, spare },
     onAfterRun: (isKept) => ends.emit('run', isKept),
     maxKept: isWarm ? (options.maxKept ?? 2) : 0,
     ...(options.maxRunsKept === undefined ? {} : { maxRuns: options.maxRunsKept }),

@@ -88,7 +88,7 @@ interface Seen {
 describe('a run after a run that passed', () => {
   let world: ScriptWorld;
   before(async () => {
-    world = await openScriptWorld();
+    world = await openScriptWorld({ spare: 1 });
   });
   after(() => world[Symbol.asyncDispose]());
 

@@ -26,7 +26,7 @@ describe('browser checks', () => {
   let site: WebSite;
   let closeSite: () => void;
   before(async () => {
-    world = await openScriptWorld();
+    world = await openScriptWorld({ spare: 1 });
     site = await webSite({ after: (close: () => void) => (closeSite = close) });
   });
   after(async () => {
