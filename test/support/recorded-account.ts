@@ -68,7 +68,7 @@ class Recorder {
     for (let tries = 0; found.length < count && tries < 200; tries += 1) {
       this.#drawn += 1;
       const drawn = fc.sample(drawing, {
-        ...{ seed: this.#seed + this.#drawn, numRuns: 20 },
+        ...{ seed: this.#seed + this.#drawn, numRuns: Math.min(20, 2 * count) },
       });
       for (const value of drawn) {
         const parsed = body.safeParse(value);
