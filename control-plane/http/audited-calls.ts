@@ -5,10 +5,10 @@
  */
 import { isFields } from '@monitor/shared/fields.ts';
 import type { Request } from 'express';
-import findMyWay from 'find-my-way';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import type { ApiPrincipal, KeyHolder } from './authenticate.ts';
 import { readingContext } from './call-context.ts';
+import { type Found, routerOf } from './router-of.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -56,30 +56,25 @@ function withoutSecrets(answer: unknown): Fields | null {
   return kept.length === 0 ? null : (Object.fromEntries(kept) as Fields);
 }
 
-/** What reads the entries of the API, by path. */
-function readersAmong(routes: readonly Reader[]) {
-  const readers = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 4096 });
-  for (const reader of routes) {
-    const { method, path, authentication, response, contentType } = reader.route;
-    const isReader = method === 'GET' && authentication === 'apiKey' && contentType === undefined;
-    if (!isReader || response === undefined || reader.route.hasEffects === true) continue;
-    readers.on('GET', path.replace(/\{(\w+)\}/g, ':$1'), () => undefined, reader);
-  }
-  return readers;
+/** Reads entries of the API. */
+function isReader({ route }: Reader): boolean {
+  const { method, authentication, response, contentType, hasEffects } = route;
+  const isRead = method === 'GET' && authentication === 'apiKey' && contentType === undefined;
+  return isRead && response !== undefined && hasEffects !== true;
 }
 
 export class AuditedCalls {
-  readonly #routes: readonly Reader[];
+  readonly #readers: readonly Reader[];
   readonly #parse: (answer: unknown) => unknown;
   readonly #write: Audit;
-  #readers: ReturnType<typeof readersAmong> | undefined;
+  #router: ReturnType<typeof routerOf> | undefined;
 
   /** `parse` gives the value of an answer, which may be a text already. */
   constructor(
     routes: readonly Reader[],
     { write, parse }: { write: Audit; parse: (answer: unknown) => unknown },
   ) {
-    this.#routes = routes;
+    this.#readers = routes.filter(isReader);
     this.#write = write;
     this.#parse = parse;
   }
@@ -162,16 +157,17 @@ export class AuditedCalls {
   }
 
   async #ask(path: string, principal: ApiPrincipal, receivedAt: number): Promise<unknown> {
-    // Made at the first change: no start waits for it.
-    this.#readers ??= readersAmong(this.#routes);
+    // The first change makes it: no start waits for it.
+    const router = (this.#router ??= routerOf(this.#readers));
     for (const versioned of [
       path,
       path.replace(/^\/v\d+/, '/v1'),
       path.replace(/^\/v\d+/, '/v2'),
     ]) {
-      const found = this.#readers.find('GET', versioned);
-      if (found === null) continue;
-      const { route, handle } = found.store as Reader;
+      const found = router.find('GET', versioned);
+      const reader = found === null ? undefined : this.#readers[(found.store as Found).place];
+      if (found === null || reader === undefined) continue;
+      const { route, handle } = reader;
       const query =
         route.query?.safeParse({ limit: '100' }) ?? ({ success: true, data: undefined } as const);
       const input = {
@@ -180,8 +176,8 @@ export class AuditedCalls {
         body: undefined,
       };
       try {
-        const reader = readingContext({ ...principal, role: 'READ_ONLY' }, receivedAt);
-        return this.#parse(await handle(input as never, reader as never));
+        const context = readingContext({ ...principal, role: 'READ_ONLY' }, receivedAt);
+        return this.#parse(await handle(input as never, context as never));
       } catch {
         // Not there, not yet or not any more: the call itself says so where it matters.
         return null;

@@ -1,19 +1,15 @@
 /** Answers the requests of all routes. */
 import type { RequestHandler } from 'express';
-import findMyWay, { type HTTPMethod } from 'find-my-way';
+import type { HTTPMethod } from 'find-my-way';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { valueOfAnswer } from './answer.ts';
 import { AuditedCalls } from './audited-calls.ts';
 import type { BoundRoute } from './handlers.ts';
 import { RateLimiter } from './rate-limit.ts';
-import { entryOf, type ImplementOptions, pathOf, type Serve, serveRoute } from './serve-route.ts';
+import { type Found, routerOf } from './router-of.ts';
+import { entryOf, type ImplementOptions, pathOf, serveRoute } from './serve-route.ts';
 import { Turns } from './turns.ts';
-
-interface Bound {
-  run: Serve;
-  operationId: string;
-}
 
 const methods: readonly HTTPMethod[] = ['HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
@@ -51,7 +47,7 @@ export function implement(
   routes: readonly BoundRoute[],
   options: ImplementOptions,
 ): RequestHandler {
-  const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 4096 });
+  const router = routerOf(routes);
   const readers = Map.groupBy(
     routes.filter(
       ({ route }) =>
@@ -65,24 +61,17 @@ export function implement(
       : new AuditedCalls(routes, { write: options.audit, parse: valueOfAnswer });
   const limiter = new RateLimiter(options.monotonic, options.shareOfLimit);
   const shared = { options, limiter, turns: new Turns(), audited };
-  for (const one of routes) {
-    const bound: Bound = {
-      run: serveRoute(one, readers.get(entryOf(one.route)) ?? [], shared),
-      operationId: one.route.operationId,
-    };
-    const path = one.route.path.replace(/\{(\w+)\}/g, ':$1');
-    router.on(one.route.method, path, () => undefined, bound);
-    if (one.route.method === 'GET' && one.route.hasEffects !== true) {
-      router.on('HEAD', path, () => undefined, bound);
-    }
-  }
+  const serves = routes.map((one) => ({
+    run: serveRoute(one, readers.get(entryOf(one.route)) ?? [], shared),
+    operationId: one.route.operationId,
+  }));
   return async (request, response, next) => {
     const path = pathOf(request);
     const found = router.find(request.method as HTTPMethod, path);
-    if (found !== null) {
-      const { run, operationId } = found.store as Bound;
-      response.locals['operationId'] = operationId;
-      await run(request, response, found.params);
+    const known = found === null ? undefined : serves[(found.store as Found).place];
+    if (found !== null && known !== undefined) {
+      response.locals['operationId'] = known.operationId;
+      await known.run(request, response, found.params);
       return;
     }
     // Throws for an invalid percent escape.
