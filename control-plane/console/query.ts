@@ -45,8 +45,10 @@ const cache = new QueryClient({
 
 onSessionChange(() => cache.clear());
 onReachabilityChange((change) => {
-  if (change === 'back') void cache.invalidateQueries();
+  if (change === 'back') void readPlaces(['*']);
 });
+// It notices when the page is shown again.
+cache.mount();
 
 /** An entry of a list whose changes are named. */
 interface Named {
@@ -58,15 +60,8 @@ const sources: Record<string, string[]> = {
   checks: ['deletions', 'check-results'],
   'check-runs': ['cancel'],
   'check-overview': [
-    ...[
-      'checks',
-      'deletions',
-      'check-groups',
-      'maintenance-windows',
-      'private-locations',
-      'agents',
-      'check-sessions',
-    ],
+    ...['checks', 'deletions', 'check-groups', 'maintenance-windows'],
+    ...['private-locations', 'agents', 'check-sessions'],
   ],
   'check-events': ['checks', 'check-groups', 'status-pages', 'maintenance-windows'],
   'alert-overview': ['check-alerts', 'alert-groups', 'alert-notifications', 'checks'],
@@ -90,9 +85,12 @@ async function read({ queryKey, signal }: { queryKey: Key; signal: AbortSignal }
   return { ...(await send(path ?? '', { query, signal, known })), at: Date.now() };
 }
 
-/** What changes during a read is read again: the read that was too early is cancelled. */
-function readAgain({ queryKey }: Query) {
-  return cache.refetchQueries({ queryKey, exact: true, type: 'active' });
+/** What changes during a read is read after it, once: a cancelled read would never end where changes keep coming. */
+async function readAgain(queryKey: Key) {
+  const join = () =>
+    cache.refetchQueries({ queryKey, exact: true, type: 'active' }, { cancelRefetch: false });
+  if (cache.isFetching({ queryKey, exact: true }) > 0) await join();
+  await join();
 }
 
 /** Reads the checks that are named, and leaves the others as they are. */
@@ -103,32 +101,36 @@ async function readNamed(of: Query, ids: string[]) {
       const named = { ...query, checkId: ids.slice(from, from + maxNamed) };
       const { data } = await send<Named[]>(path ?? '', { query: named });
       const before = cache.getQueryData<Entry>(of.queryKey);
-      if (before === undefined || of.state.fetchStatus !== 'idle') return await readAgain(of);
+      if (before === undefined || of.state.fetchStatus !== 'idle')
+        return await readAgain(of.queryKey);
       const next = new Map(data.map((entry) => [entry.id, entry]));
       const merged = (before.data as Named[]).map((entry) => next.get(entry.id) ?? entry);
       cache.setQueryData(of.queryKey, { ...before, data: merged, etag: null });
     }
     return undefined;
   } catch {
-    return readAgain(of);
+    return readAgain(of.queryKey);
   }
 }
 
 const timers = new WeakMap<Query, number>();
 
 function onResults(query: Query, ids: string[]) {
-  const { everyMs = null, namesChecks } = query.meta ?? {};
   if (!ofResults.includes(placeOf(query.queryKey[0] ?? ''))) return;
-  if (namesChecks === true) {
+  // Views that show the same may ask for it in different ways.
+  const asked = query.observers.flatMap(({ options: { meta } }) => meta ?? []);
+  if (asked.some(({ namesChecks }) => namesChecks)) {
     if (ids.length > 0) void readNamed(query, ids);
     return;
   }
-  if (everyMs === null) return;
+  const everyMs = Math.min(...asked.map((each) => each.everyMs ?? Infinity));
+  if (everyMs === Infinity) return;
   const isNamed = ids.some((id) => query.queryHash.includes(id));
-  const dueAt = query.state.dataUpdatedAt + Math.max(everyMs, resultsEveryMs);
+  const { dataUpdatedAt, errorUpdatedAt } = query.state;
+  const dueAt = Math.max(dataUpdatedAt, errorUpdatedAt) + Math.max(everyMs, resultsEveryMs);
   clearTimeout(timers.get(query));
   const look = () => {
-    if (!document.hidden) void readAgain(query);
+    if (!document.hidden) void readAgain(query.queryKey);
   };
   timers.set(query, setTimeout(look, isNamed ? 0 : dueAt - Date.now()));
 }
@@ -139,7 +141,8 @@ function readPlaces(changed: string[]) {
     const place = placeOf(path ?? '');
     return [place, '*', ...(sources[place] ?? [])].some((each) => changed.includes(each));
   };
-  return cache.invalidateQueries({ predicate });
+  const shown = cache.getQueryCache().findAll({ type: 'active', predicate });
+  return Promise.all(shown.map(({ queryKey }) => readAgain(queryKey)));
 }
 
 /** Actions and forms end with it: what their calls may have changed is shown as it is then. */
@@ -190,7 +193,7 @@ function useRead<Data>(
   }: Refreshing & { query?: object | undefined } = {},
 ): Read<Data> {
   const queryKey: Key = [path, query];
-  const { data, error, isFetching, isLoading, refetch } = useCached<Entry, Problem, Entry, Key>(
+  const { data, error, isFetching, isLoading } = useCached<Entry, Problem, Entry, Key>(
     {
       queryKey,
       queryFn: read,
@@ -215,7 +218,7 @@ function useRead<Data>(
     problem: shown.current.problem,
     isLoading,
     reload: useCallback(async () => {
-      if (path !== null) await refetch();
-    }, [path, refetch]),
+      if (path !== null) await readAgain(queryKey);
+    }, [key]),
   };
 }

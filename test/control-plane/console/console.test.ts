@@ -2,7 +2,7 @@
 /** The console as people use it: in a real browser, against a real control plane. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
 import { operationInWords } from '../../../control-plane/console/format.ts';
 import { eventually } from '../../../proof/system.ts';
@@ -160,17 +160,24 @@ test('a new result shows by itself, and rows that did not change are not drawn a
       [...document.querySelectorAll('tbody tr')].find((row) => /Shop front/.test(row.textContent)),
       { subtree: true, childList: true, attributes: true },
     );`);
+  // The palette reads the same list, and asks for no news of it.
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Monitor, view or action' }).waitFor();
+  await page.keyboard.type('mail port');
+  await page.getByRole('option', { name: 'Mail port' }).waitFor();
+  const named = page.waitForRequest((request) => request.url().includes(`?runs=0&checkId=${id}`));
   await world.agent.submit(
     resultOf(id, { checkType: 'TCP', startedAt: consoleNow, scheduledFor: consoleNow }),
   );
   world.clock.advance(1_000);
+  await named;
   await row.filter({ hasText: 'Passing' }).waitFor();
   assert.equal(await page.evaluate('window.drawn'), 0);
   await world.cp.api('DELETE', `/v1/checks/${id}`);
   await row.waitFor({ state: 'detached' });
 });
 
-test('without the stream of events the list asks by itself, and follows it again when it is back', async () => {
+test('without the stream of events the list asks by itself, and follows it again when it is back, also during its first read', async () => {
   await using opened = await visit('', { isClockMoving: true, key: false, refusals: [0] });
   const { page } = opened;
   await page.route('**/console/events', (route) => route.abort());
@@ -185,12 +192,45 @@ test('without the stream of events the list asks by itself, and follows it again
   const ids = [await make('Made while nobody listened')];
   await page.clock.fastForward(20_000);
   await page.getByRole('link', { name: 'Made while nobody listened' }).waitFor();
+  const show = (state: 'hidden' | 'visible') =>
+    page.evaluate(`Object.defineProperties(document, {
+      hidden: { value: ${state === 'hidden'}, configurable: true },
+      visibilityState: { value: '${state}', configurable: true },
+    });
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));`);
+  await show('hidden');
+  await page.clock.pauseAt(consoleNow + 3_600_000);
+  const atOnce = page.waitForRequest(/check-overview\?runs=0$/);
+  await show('visible');
+  await atOnce;
+  await page.clock.resume();
   await page.unroute('**/console/events');
   const again = page.waitForResponse(/console\/events/);
   await page.clock.fastForward(3_000);
   await again;
   ids.push(await make('Made by a colleague'));
   await page.getByRole('link', { name: 'Made by a colleague' }).waitFor();
+
+  await page.evaluate("location.hash = '#/alerts'");
+  const stream = page.waitForResponse(/console\/events/);
+  await page.reload();
+  await stream;
+  const first = /check-overview\?runs=0$/;
+  const reads = async (route: Route) => {
+    const response = await route.fetch();
+    ids.push(await make('Made during the read'));
+    const told = page.waitForRequest(/v1\/deletions/);
+    const path = `/v1/checks/${await make('Deleted during the read')}`;
+    await world.cp.api('DELETE', path, undefined, { prefer: 'respond-async' });
+    await told;
+    // Not only when the stream begins again.
+    const next = page.waitForRequest(/check-overview\?runs=0$|console\/events/);
+    await route.fulfill({ response });
+    assert.match((await next).url(), first);
+  };
+  await page.route(first, reads, { times: 1 });
+  await page.evaluate("location.hash = '#/checks'");
+  await page.getByRole('link', { name: 'Made during the read' }).waitFor();
   for (const id of ids) await world.cp.api('DELETE', `/v1/checks/${id}`);
 });
 
