@@ -139,6 +139,8 @@ export const signals: Readonly<Record<string, readonly string[]>> = {
   '../shared/private-files.ts': ['SIGUSR1'],
   'app/commands/file-in-the-making.ts': ['SIGINT', 'SIGTERM'],
   'app/commands/serve-until-stopped.ts': ['SIGTERM', 'SIGINT'],
+  // For the client that it runs.
+  'app/commands/sign-deployments.ts': ['SIGINT', 'SIGTERM'],
 };
 
 const audited = { logged: 'in the audit log of the account' };

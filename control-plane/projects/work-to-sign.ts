@@ -58,7 +58,10 @@ function localReferences({ resources, sharedFiles }: ProjectBody) {
 }
 
 /** The private locations that assignments add to each check and group. What one is called is taken from the files alone. */
-function assignedIn({ resources }: ProjectBody, references: References): Map<string, string[]> {
+function assignedIn(
+  resources: readonly ProjectResource[],
+  references: References,
+): Map<string, string[]> {
   const slugs = new Map<string, string[]>();
   for (const each of resources) {
     if (!isAssignment(each)) continue;
@@ -135,14 +138,16 @@ function toSign(
 /** The checks that agents run, in order. Throws an ApiError for one that depends on more than its files. */
 export function workToSign(body: ProjectBody): CheckToSign[] {
   const { references, numberOf } = localReferences(body);
-  const assigned = assignedIn(body, references);
+  // The control plane stores nothing of what a project only refers to.
+  const own = body.resources.filter(({ member }) => member);
+  const assigned = assignedIn(own, references);
   const parse = (of: ProjectResource, payload: Fields): Fields => {
     const kind = kinds.find((one) => one.type === of.type);
     if (kind === undefined) throw new Error(`there is no kind ${of.type}`);
     return kind.parse(payload, references, assigned.get(keyOf(of.type, of.logicalId)) ?? []);
   };
   const parsed: Parsed = { snippets: new Map(), groups: new Map(), variables: [] };
-  for (const resource of body.resources) {
+  for (const resource of own) {
     const { type, payload } = resource;
     if (payload === null) continue;
     if (type === 'check-group') {
@@ -155,7 +160,7 @@ export function workToSign(body: ProjectBody): CheckToSign[] {
       parsed.variables.push(parse(resource, payload) as unknown as EnvironmentVariable);
     }
   }
-  return body.resources.flatMap((resource) => {
+  return own.flatMap((resource) => {
     const { payload } = resource;
     if (resource.type !== 'check' || payload === null) return [];
     const { checkType, ...fields } = parse(resource, payload);

@@ -11,7 +11,7 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import express, { type NextFunction, type Request, type Response as Reply } from 'express';
 import { digestOfBundle } from '@monitor/shared/contract/code-bundle.ts';
-import { projectBody } from '@monitor/shared/contract/compatibility/projects.ts';
+import { projectBody, type ProjectBody } from '@monitor/shared/contract/compatibility/projects.ts';
 import { endServer, openServer } from '@monitor/shared/open-server.ts';
 import { commandDoors } from '../../core/doors.ts';
 import { isSame, makeKey } from '../../core/keys.ts';
@@ -35,14 +35,21 @@ interface Signed {
 /** An upload takes as long as it does. */
 const limits = { headersTimeout: 5_000, requestTimeout: 0 };
 const storage = '/next/checkly-storage';
-/** They are about one connection, or about how its bytes are coded. */
+/** They are about one connection. */
 const ofConnection = new Set([
-  ...['connection', 'content-encoding', 'content-length', 'host', 'keep-alive', 'te', 'trailer'],
+  ...['connection', 'content-length', 'host', 'keep-alive', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'accept-encoding', 'authorization', 'expect'],
 ]);
 
-function handedOn(headers: Iterable<[string, unknown]>): Record<string, string> {
-  const kept = [...headers].filter(([name, value]) => !ofConnection.has(name) && value != null);
+/** `isDecoded` where the body is no longer in the encoding that it came in. */
+function handedOn(
+  headers: Iterable<[string, unknown]>,
+  { isDecoded = true } = {},
+): Record<string, string> {
+  const kept = [...headers].filter(
+    ([name, value]) =>
+      !ofConnection.has(name) && !(isDecoded && name === 'content-encoding') && value != null,
+  );
   return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
 }
 
@@ -61,6 +68,9 @@ const asProblem = (error: unknown): OperatorError =>
         cause: error,
       });
 
+const isSet = (query: URLSearchParams, name: string): boolean =>
+  ['true', '1'].includes(query.get(name) ?? '');
+
 /** The API that a client speaks with. It takes one key, and signs each deployment that changes something. */
 class SigningApi {
   readonly key = makeKey('cu').rawKey;
@@ -68,7 +78,7 @@ class SigningApi {
   readonly #keyFile: string;
   /** SHA-256 of the code bundles of this client: what the control plane calls them may be a lie. */
   readonly #bundles = new Set<string>();
-  readonly #signing: Promise<Signed>[] = [];
+  readonly #deployments: Promise<{ end: Promise<Signed> } | null>[] = [];
 
   constructor(api: AccountApi, keyFile: string) {
     this.#api = api;
@@ -82,7 +92,7 @@ class SigningApi {
       next(isKnown ? undefined : badToken());
     });
     app.post(
-      '/v1/projects/deploy',
+      ['/v1/projects/deploy', '/next-v2/projects/deploy'],
       express.json({ limit: commandDoors.sign.reads.projectBytes }),
       this.#deploy,
     );
@@ -104,7 +114,8 @@ class SigningApi {
 
   #send({ method, headers }: Request, path: string, body?: Readable | string) {
     return this.#api.send(path, {
-      ...{ method, headers: handedOn(Object.entries(headers)), redirect: 'manual' },
+      ...{ method, redirect: 'manual' },
+      headers: handedOn(Object.entries(headers), { isDecoded: typeof body === 'string' }),
       ...(body !== undefined && { body, duplex: 'half' }),
     });
   }
@@ -142,15 +153,26 @@ class SigningApi {
   };
 
   readonly #deploy = async (request: Request, reply: Reply): Promise<void> => {
-    const asked = request.body as { resources?: { payload?: object | null }[] };
-    const parsed = projectBody.safeParse(asked);
+    const parsed = projectBody.safeParse(request.body);
     const query = new URLSearchParams(new URL(request.originalUrl, 'http://client').search);
     // The control plane refuses what is none, in its words.
-    if (!parsed.success || query.get('dryRun') === 'true') {
-      await this.#handOn(request, reply, JSON.stringify(asked));
+    if (!parsed.success || isSet(query, 'dryRun')) {
+      await this.#handOn(request, reply, JSON.stringify(request.body));
       return;
     }
-    const { project, resources } = parsed.data;
+    const begun = this.#signAndSend(request, reply, parsed.data, query);
+    this.#deployments.push(begun);
+    await begun;
+  };
+
+  /** Gives what there is to wait for once the client has its answer; null where nothing was deployed. */
+  async #signAndSend(
+    request: Request,
+    reply: Reply,
+    asked: ProjectBody,
+    query: URLSearchParams,
+  ): Promise<{ end: Promise<Signed> } | null> {
+    const { project, resources } = asked;
     for (const { payload, logicalId } of resources) {
       const path = payload?.['codeBundlePath'];
       if (path === undefined || this.#bundles.has(digestOfBundle(String(path)) ?? '')) continue;
@@ -160,39 +182,40 @@ class SigningApi {
       );
     }
     const what = `deploy ${project.logicalId}`;
-    const signer = await Signer.open(this.#api, what, parsed.data, this.#keyFile);
-    const preserveResources = query.get('preserveResources') === 'true';
-    const signed = await signer.signKnown(parsed.data, (each) =>
+    const signer = await Signer.open(this.#api, what, asked, this.#keyFile);
+    const preserveResources = isSet(query, 'preserveResources');
+    const signed = await signer.signKnown(asked, (each) =>
       this.#api.deploy(what, each, true, { preserveResources }),
     );
     // A new check is signed once it has an id, and should not run before.
     query.set('scheduleOnDeploy', 'false');
+    const given = request.body as { resources: { payload?: object | null }[] };
     const body = {
-      ...asked,
-      resources: asked.resources?.map((each, index) => ({
+      ...given,
+      resources: given.resources.map((each, index) => ({
         ...each,
         ...(each.payload != null && { payload: signed.resources[index]?.payload }),
       })),
     };
-    const answer = await this.#send(
-      request,
-      `/v1/projects/deploy?${query.toString()}`,
-      JSON.stringify(body),
-    );
+    // A client that was stopped meanwhile does not wait for it, and nobody would say how it ended.
+    if (reply.destroyed) return null;
+    const path = `${request.path}?${query.toString()}`;
+    const answer = await this.#send(request, path, JSON.stringify(body));
     const text = await answer.text();
-    if (answer.ok) {
-      const settled = this.#api.settle(what, project.logicalId, {
-        ...{ status: answer.status, body: JSON.parse(text) as unknown },
-      });
-      const end = settled.then((change) => signer.signNew(change));
-      this.#signing.push(end.catch((error: unknown) => ({ count: 0, problem: asProblem(error) })));
-    }
     reply.writeHead(answer.status, handedOn(answer.headers)).end(text);
-  };
+    if (!answer.ok) return null;
+    const signNew = async () => {
+      const first = { status: answer.status, body: JSON.parse(text) as unknown };
+      return signer.signNew(await this.#api.settle(what, project.logicalId, first));
+    };
+    return { end: signNew().catch((error: unknown) => ({ count: 0, problem: asProblem(error) })) };
+  }
 
   /** Once all that was deployed is signed; null where nothing was. */
   async signed(): Promise<Signed | null> {
-    const all = await Promise.all(this.#signing);
+    const begun = await Promise.allSettled(this.#deployments);
+    const made = begun.flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []));
+    const all = await Promise.all(made.map(({ end }) => end));
     if (all.length === 0) return null;
     return {
       count: all.reduce((sum, { count }) => sum + count, 0),
@@ -208,6 +231,10 @@ async function runClient(
   isJson: boolean,
 ): Promise<number> {
   const child = spawn(file, args, { env, stdio: ['inherit', isJson ? 2 : 'inherit', 'inherit'] });
+  // A terminal interrupts both; the client may still cancel what it deploys, through this process.
+  const wait = (): void => undefined;
+  const stop = (): void => void child.kill('SIGTERM');
+  process.on('SIGINT', wait).on('SIGTERM', stop);
   try {
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
     return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
@@ -216,7 +243,17 @@ async function runClient(
       `could not start ${file}: ${describeFailure(error)}; name the client and its arguments after --`,
       { cause: error },
     );
+  } finally {
+    process.off('SIGINT', wait).off('SIGTERM', stop);
   }
+}
+
+/** Clients take proxies from the environment, which would get the key and could not reach this machine. */
+function withoutProxy(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const names = ['NO_PROXY', 'no_proxy'] as const;
+  const before = env['no_proxy'] ?? env['NO_PROXY'] ?? '';
+  const value = ['127.0.0.1', ...(before === '' ? [] : [before])].join(',');
+  return { ...env, ...Object.fromEntries(names.map((name) => [name, value])) };
 }
 
 export async function signDeployments(command: string[], options: SignOptions): Promise<void> {
@@ -228,7 +265,7 @@ export async function signDeployments(command: string[], options: SignOptions): 
   const { port } = server.address() as AddressInfo;
   try {
     const env = {
-      ...foreignEnvironment(),
+      ...withoutProxy(foreignEnvironment()),
       ...{ CHECKLY_ENV: 'local', CHECKLY_API_URL: `http://127.0.0.1:${port}` },
       ...{ CHECKLY_API_KEY: signing.key, CHECKLY_ACCOUNT_ID: id },
     };

@@ -281,7 +281,7 @@ test('what is not signed in the end is said after what was changed', async () =>
 const client = `
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-const [file, query, upload] = process.argv.slice(2);
+const [file, query, upload, path = '/v1/projects/deploy'] = process.argv.slice(2);
 const { CHECKLY_API_URL: url, CHECKLY_API_KEY: key, CHECKLY_ACCOUNT_ID: account, ...env } = process.env;
 const authorization = 'Bearer ' + key;
 const post = async (path, body, headers) => {
@@ -303,7 +303,16 @@ for (const { payload } of suites) {
 const stranger = await fetch(url + '/v1/checks', { headers: { authorization: 'Bearer cu_other' } });
 console.log('stranger', stranger.status);
 console.log('key', env.CONTROL_PLANE_API_KEY ?? 'not known');
-const deploy = await post('/v1/projects/deploy?' + query, gzipSync(JSON.stringify(project)), { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+const packed = (path, body) => post(path, gzipSync(JSON.stringify(body)), { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+const other = await packed('/v1/snippets', { name: 'z' + Date.now(), script: 'z' });
+console.log('other', other.status, 'without a proxy', env.NO_PROXY, env.no_proxy);
+if (upload === 'leave') {
+  const { request } = await import('node:http');
+  const asking = request(url + path, { method: 'POST', headers: { authorization, 'content-type': 'application/json' } });
+  await new Promise((resolve) => asking.end(JSON.stringify(project), resolve));
+  process.exit(5);
+}
+const deploy = await packed(path + '?' + query, project);
 console.log('deploy', deploy.status, deploy.body.message ?? '');
 if (deploy.status >= 400) process.exit(3);
 `;
@@ -331,11 +340,20 @@ test('what an existing client deploys is signed on the way, from what it sends a
     };
   };
   const office = resource('private-location', 'office', { name: 'Office', slugName: 'office' });
-  const deploy = (query: string, upload: string, of = assigning(office)) => {
+  const deploy = (query: string, upload: string, of = assigning(office), ...path: string[]) => {
     writeFileSync(shop, JSON.stringify({ ...of, repoInfo: { commitId: 'f00d' } }));
-    const run = [process.execPath, script, shop, query, upload];
+    const run = [process.execPath, script, shop, query, upload, ...path];
     return operator.run('sign', '--sign-with', anna.file, '--', ...run);
   };
+
+  // A client that was stopped deploys nothing.
+  const unpacked = projectOf(
+    project().resources.filter(({ logicalId }) => logicalId !== 'playwright'),
+  );
+  const left = await deploy('', 'leave', unpacked);
+  assert.equal(left.code, 5);
+  assert.match(left.error, /deployed nothing, so nothing is signed/);
+  assert.deepEqual(await assigned(), []);
 
   const planned = await deploy('dryRun=true', 'upload');
   assert.equal(planned.code, 0, planned.error);
@@ -344,7 +362,10 @@ test('what an existing client deploys is signed on the way, from what it sends a
 
   const first = await deploy('dryRun=false', 'upload');
   assert.equal(first.code, 0, first.error);
-  assert.match(first.out, /peek 200\nstranger 401\nkey not known\ndeploy 202/);
+  assert.match(
+    first.out,
+    /peek 200\nstranger 401\nkey not known\nother 201 .* 127.0.0.1 127.0.0.1\ndeploy 202/,
+  );
   assert.match(first.error, new RegExp(`^${agentTypes.length} checks are signed$`, 'm'));
   const signedWork = await trusting(anna);
   const checks = await assigned();
@@ -358,6 +379,14 @@ test('what an existing client deploys is signed on the way, from what it sends a
     (await assigned()).map(({ signature }) => signature),
     checks.map(({ signature }) => signature),
   );
+  // Clients from before deployments could be followed.
+  const renamed = assigning(office);
+  for (const { type, payload } of renamed.resources) {
+    if (type === 'check' && payload !== null) payload['name'] = `new ${String(payload['name'])}`;
+  }
+  const old = await deploy('', 'upload', renamed, '/next-v2/projects/deploy');
+  assert.match(old.out, /deploy 200/);
+  for (const check of await assigned()) await signedWork.admit(asWork(check));
   const swapped = await deploy('dryRun=false', 'none');
   assert.equal(swapped.code, 3);
   assert.match(swapped.out, /peek 404/);
