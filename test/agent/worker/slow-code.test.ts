@@ -126,13 +126,9 @@ test('what is slow never passes, and what is in time never fails, on a busy mach
     const first = await tally(subject, slowMs, limitsMs, runs);
     return async () => {
       // Where others are busy as well, all may be undecided. Without these processes fewer are.
-      let slow = first;
-      for (let left = 6 * runs; slow.failed === 0 && left > 0; left -= 1) {
-        slow = await tally(subject, slowMs, limitsMs, 1);
-        assert.equal(slow.passed, 0, `${name} never passes`);
-      }
+      const slow = first.failed > 0 ? first : await tally(subject, slowMs, limitsMs, 6 * runs);
       t.diagnostic(JSON.stringify({ name, slow, fast }));
-      assert.equal(first.passed, 0, `${name} never passes`);
+      assert.equal(first.passed + slow.passed, 0, `${name} never passes`);
       assert.ok(slow.failed > 0, `${name} is found`);
       if (isLong) assert.ok(slow.failed >= 0.8 * runs, `${name} is mostly found`);
       assert.equal(fast.failed, 0, name);
