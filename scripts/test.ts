@@ -51,7 +51,8 @@ const part = (name: string): string => join(import.meta.dirname, 'tests', name);
 const { values, positionals } = readOptions({
   allowPositionals: true,
   options: {
-    concurrency: { type: 'string', default: String(availableParallelism()) },
+    // Processes of tests wait for a third of their time.
+    concurrency: { type: 'string', default: String(availableParallelism() + 1) },
     only: { type: 'string' },
     engine: { type: 'string' },
   },
@@ -189,7 +190,7 @@ try {
   await Promise.all([
     ...Array.from({ length: lanes }, () => work('computes')),
     // They start systems of several processes: more of them than half only make all slower.
-    ...Array.from({ length: Math.ceil(lanes / 2) }, () => work('waits')),
+    ...Array.from({ length: Math.floor(lanes / 2) }, () => work('waits')),
   ]);
 } finally {
   rmSync(reports, { recursive: true, force: true });
