@@ -41,7 +41,7 @@ function pageOf({ view, address, locale }: Shown) {
 }
 
 function statusOf({ view, locale }: Shown) {
-  return { indicator: indicators[view.state], description: locale.headline(view.state) };
+  return { indicator: indicators[view.state], description: locale.headline(view) };
 }
 
 function groupOf(card: CardView, position: number, pageId: string) {

@@ -16,8 +16,13 @@ export function parseBadgeStyle(text: string): BadgeStyle {
 export const loadBadgeMaker = async (): Promise<typeof makeBadge> =>
   (await import('badge-maker')).makeBadge;
 
-const messageOf = ({ state }: StatusPageView, locale: Locale): string =>
-  locale.texts.inSentence(locale.state(state));
+const isKnown = ({ state, isMeasured }: StatusPageView): boolean =>
+  isMeasured || state !== 'operational';
+const messageOf = (view: StatusPageView, locale: Locale): string =>
+  locale.texts.inSentence(isKnown(view) ? locale.state(view.state) : locale.texts.noProblemKnown);
+/** Badge services draw what is not known so. */
+const colorOf = (view: StatusPageView): string =>
+  isKnown(view) ? stateColor(view.state) : 'lightgrey';
 
 export function badgePicture(
   draw: typeof makeBadge,
@@ -28,7 +33,7 @@ export function badgePicture(
   return draw({
     label: view.page.name,
     message: messageOf(view, locale),
-    color: stateColor(view.state),
+    color: colorOf(view),
     style,
   });
 }
@@ -39,7 +44,7 @@ export function badgeDocument(view: StatusPageView, locale: Locale): object {
     schemaVersion: 1,
     label: view.page.name,
     message: messageOf(view, locale),
-    color: stateColor(view.state),
+    color: colorOf(view),
     isError: view.state === 'major_outage',
   };
 }

@@ -101,7 +101,7 @@ export function feedText({
     title,
     // Atom requires an author; entries without one inherit it.
     author: { name: plain(view.page.name) },
-    description: service === undefined ? locale.headline(view.state) : locale.state(service.state),
+    description: service === undefined ? locale.headline(view) : locale.state(service.state),
     updated: new Date(view.updatedAt),
     generator: false,
     language: locale.language,

@@ -1,12 +1,13 @@
 /** What the checks of the services of a page say: their states now, and their availability by day. */
 import { availabilityOfChecks, meanAvailability, type Availability } from '../analytics/index.ts';
+import { runsOnAgents } from '../checks/index.ts';
 import { fromJson } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
 import { ownRows } from '../db/own-rows.ts';
 import type { Db, RowOf } from '../db/tables.ts';
 import { checksOfSources } from '../maintenance/index.ts';
 import { recentRunsOf } from '../results/index.ts';
-import { followedState, type Override, type Run } from './decide/follow-checks.ts';
+import { followedState, isMeasured, type Override, type Run } from './decide/follow-checks.ts';
 import type { StoredRule } from './decide/service-incidents.ts';
 import type { FollowedFacts } from './view/facts.ts';
 import type { ServiceState } from './view/states.ts';
@@ -61,6 +62,7 @@ export interface ServiceNow {
   /** Null for a service that follows nothing. */
   rule: StoredRule | null;
   state: ServiceState;
+  isMeasured: boolean;
   override: Override | null;
   /** Its checks, also those that are deactivated. */
   checkIds: readonly string[];
@@ -68,16 +70,16 @@ export interface ServiceNow {
   runs: ReadonlyMap<string, Run[]>;
 }
 
-/** Checks that run: a deactivated one says nothing about now. */
+/** Checks that run, with their intervals: a deactivated one says nothing about now. */
 async function activeAmong(
   db: Db,
   accountId: string,
   checkIds: readonly string[],
-): Promise<string[]> {
+): Promise<Map<string, number | null>> {
   const rows = await db
     .selectFrom('checks')
     .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
-    .select('checks.id')
+    .select(['checks.id', 'checks.type', 'checks.frequency', 'checks.frequency_offset'])
     .where('checks.account_id', '=', accountId)
     .where('checks.id', 'in', eachOf(checkIds))
     .where('checks.activated', '=', 1)
@@ -86,7 +88,12 @@ async function activeAmong(
     )
     .orderBy('checks.id')
     .execute();
-  return rows.map(({ id }) => id);
+  return new Map(
+    rows.map(({ id, type, frequency, frequency_offset: seconds }) => [
+      id,
+      runsOnAgents(type) ? frequency * 60_000 || seconds * 1_000 : null,
+    ]),
+  );
 }
 
 /** What the checks of services say now. */
@@ -99,17 +106,17 @@ export async function readStates(
   if (rows.length === 0) return [];
   const ids = rows.map(({ id }) => id);
   const sources = await checksOfSources(db, accountId, ids);
-  const checkIds = await activeAmong(db, accountId, [
+  const intervals = await activeAmong(db, accountId, [
     ...new Set(sources.map(({ checkId }) => checkId)),
   ]);
-  const recent = await recentRunsOf(db, accountId, checkIds, runsToJudge);
+  const recent = await recentRunsOf(db, accountId, [...intervals.keys()], runsToJudge);
   const ofService = Map.groupBy(sources, ({ serviceId }) => serviceId);
   return rows.map((row): ServiceNow => {
     const own = [...new Set((ofService.get(row.id) ?? []).map(({ checkId }) => checkId))];
     const runs = new Map(
       own.flatMap((id): [string, Run[]][] => {
         const given = recent.get(id) ?? [];
-        if (!checkIds.includes(id)) return [];
+        if (!intervals.has(id)) return [];
         return [
           [
             id,
@@ -125,6 +132,10 @@ export async function readStates(
     return {
       ...{ row, rule, checkIds: own, runs },
       state: rule === null ? 'operational' : followedState(rule, [...runs.values()], now),
+      isMeasured: isMeasured(
+        [...runs].map(([id, given]) => ({ runs: given, intervalMs: intervals.get(id) ?? null })),
+        now,
+      ),
       override: row.override_json === null ? null : fromJson<Override>(row.override_json),
     };
   });
@@ -150,18 +161,27 @@ export async function readFollowed(
   const checkIds = [...new Set(states.flatMap(({ checkIds: own }) => own))].sort();
   const history = await historyOf(db, page, checkIds, starts, now);
   return new Map(
-    states.map(({ row, rule, state, override, checkIds: own }): [string, FollowedFacts] => {
-      const measured = own.map((id) => history.get(id) ?? []);
-      return [
-        row.id,
-        {
-          ...{ rule, state, override },
-          uptime: meanAvailability(measured.flat()),
-          days: starts
-            .slice(0, -1)
-            .map((_start, at) => meanAvailability(measured.flatMap((days) => days[at] ?? []))),
-        },
-      ];
-    }),
+    states.map(
+      ({
+        row,
+        rule,
+        state,
+        isMeasured: measures,
+        override,
+        checkIds: own,
+      }): [string, FollowedFacts] => {
+        const measured = own.map((id) => history.get(id) ?? []);
+        return [
+          row.id,
+          {
+            ...{ rule, state, override, isMeasured: measures },
+            uptime: meanAvailability(measured.flat()),
+            days: starts
+              .slice(0, -1)
+              .map((_start, at) => meanAvailability(measured.flatMap((days) => days[at] ?? []))),
+          },
+        ];
+      },
+    ),
   );
 }

@@ -4,6 +4,7 @@ import test from 'node:test';
 import { gzipSync } from 'node:zlib';
 import {
   followedState,
+  isMeasured,
   shownState,
   type Run,
   type ServiceRule,
@@ -60,6 +61,25 @@ test('a service is in the state that its rule makes of its checks', () => {
   assert.equal(shownState('major_outage', null, true, 5), 'operational', 'it is planned');
 });
 
+test('what nobody measures is not known to be well', () => {
+  const every = (intervalMs: number | null) => (text: string) => ({ runs: runs(text), intervalMs });
+  for (const [checks, afterMs, expected] of [
+    [[], 0, true],
+    [['PPP'].map(every(minute)), 10 * minute, true],
+    [['PPP'].map(every(minute)), 10 * minute + 1, false],
+    [['PPP'].map(every(10 * minute)), 30 * minute, true],
+    [['PPP'].map(every(10 * minute)), 30 * minute + 1, false],
+    [['FEEEEEEEEEEEE'].map(every(minute)), 0, false],
+    [['FEEEEEEEEEE'].map(every(minute)), 0, true],
+    [['EE'].map(every(minute)), 0, false],
+    [[''].map(every(minute)), 0, false],
+    [[...['E'].map(every(minute)), ...['P'].map(every(minute))], 0, true],
+    [[''].map(every(null)), 60 * minute, true],
+  ] as const) {
+    assert.equal(isMeasured(checks, afterMs), expected, JSON.stringify(checks));
+  }
+});
+
 const post = async (bench: Bench, path: string, body: unknown) => {
   const answer = await bench.cp.api('POST', path, body);
   assert.match(String(answer.status), /^20/, JSON.stringify(answer.body));
@@ -103,6 +123,7 @@ test('a page shows what the checks of a service report, and the uptime that anal
   assert.equal(await stateNow(), 'degraded_performance');
   bench.clock.advance(2 * minute);
   assert.equal(await stateNow(), 'major_outage');
+  assert.doesNotMatch(await seen(bench, '/status/shop'), /Not measured/);
 
   const report = await bench.get(
     `analytics/url-monitors/${one}?quickRange=last30Days&metrics=availability`,
@@ -125,7 +146,17 @@ test('a page shows what the checks of a service report, and the uptime that anal
   await bench.cp.api('DELETE', `/v1/maintenance-windows/${silent.id}`);
   const changed = await bench.cp.api('PUT', path, { name: 'Search', follows: { checkIds: [two] } });
   assert.equal(changed.status, 200);
+  // Nobody has run it yet.
   assert.equal(await stateNow(), 'operational');
+  const unmeasured = await seen(bench, '/status/shop');
+  assert.match(unmeasured, /<h1>No known problems<\/h1>/);
+  assert.match(unmeasured, /Not measured at the moment/);
+  assert.doesNotMatch(unmeasured, /All systems operational/);
+  const badge = JSON.parse(await seen(bench, '/status/shop/badge.json')) as object;
+  assert.deepEqual({ ...badge, message: 'no known problems', color: 'lightgrey' }, badge);
+  await bench.submit(two, 'URL', bench.clock.now());
+  assert.equal(await stateNow(), 'operational');
+  assert.match(await seen(bench, '/status/shop'), /<h1>All systems operational<\/h1>/);
   const unknown = { name: 'Search', follows: { groupIds: [900_000] } };
   assert.equal((await bench.cp.api('PUT', path, unknown)).status, 400);
 });

@@ -99,6 +99,26 @@ export function followedState(
   return lastsFor(since('badSince')) ? rule.degraded : 'operational';
 }
 
+/** Turns may be missed, and retries take their time. */
+const missedTurns = 3;
+const leastMs = 600_000;
+
+/**
+ * Whether checks say anything about now: one of them came to a verdict within its last turns. `intervalMs` is null
+ * for what the control plane judges by itself, such as pings.
+ */
+export function isMeasured(
+  checks: readonly { runs: readonly Run[]; intervalMs: number | null }[],
+  now: number,
+): boolean {
+  if (checks.length === 0) return true;
+  return checks.some(({ runs, intervalMs }) => {
+    const newest = runs.findLast(({ outcome }) => outcome !== 'inconclusive');
+    if (intervalMs === null || newest === undefined) return intervalMs === null;
+    return now - newest.startedAt <= Math.max(leastMs, missedTurns * intervalMs);
+  });
+}
+
 /** What is shown: what a person said while it holds, else what checks say, which is planned during maintenance. */
 export function shownState(
   followed: ServiceState,

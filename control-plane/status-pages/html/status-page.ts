@@ -49,13 +49,28 @@ interface CardContext {
   folds: boolean;
 }
 
+/** The state; nothing says that what nobody measures is well. */
+function labelOf(
+  { state, isMeasured }: Pick<ServiceView, 'state' | 'isMeasured'>,
+  locale: Locale,
+): Markup {
+  return isMeasured || state !== 'operational'
+    ? stateLabel(locale, state)
+    : html`<span class="muted">${locale.texts.notMeasured}</span>`;
+}
+
 function serviceRow(service: ServiceView, { byDay }: CardContext): Markup {
   const anchor = anchorOf(service);
   return html`<li id="${anchor}">
     <div class="row">
       <a class="name" href="#${anchor}"><b>${service.name}</b></a
-      >${stateLabel(byDay, service.state)}
+      >${labelOf(service, byDay)}
     </div>
+    ${
+      !service.isMeasured &&
+      service.state !== 'operational' &&
+      html`<p class="muted">${byDay.texts.notMeasured}</p>`
+    }
     ${uptimeBars(service, byDay)}
     <p class="scale" aria-hidden="true"><span>${uptimeSince(service, byDay)}</span></p>
   </li>`;
@@ -76,7 +91,9 @@ function cardPanel(card: CardView, context: CardContext): Markup {
       isFolded
         ? html`<details class="fold" ${card.state !== 'operational' && new Markup('open')}>
             <summary>
-              <div class="row">${heading}${stateLabel(byDay, card.state)}</div>
+              <div class="row">
+                ${heading}${labelOf({ state: card.state, isMeasured: card.services.every((one) => one.isMeasured) }, byDay)}
+              </div>
             </summary>
             ${services}
           </details>`
@@ -125,9 +142,9 @@ function banner(view: StatusPageView, locale: Locale): Markup {
   const words = locale.texts.page;
   const names = affected(view, locale);
   return html`<section class="banner" aria-label="${words.currentStatus}">
-    ${icon(view.state)}
+    ${(view.isMeasured || view.state !== 'operational') && icon(view.state)}
     <div>
-      <h1>${locale.headline(view.state)}</h1>
+      <h1>${locale.headline(view)}</h1>
       <p>
         ${names !== '' && html`${names} · `}${words.asOf(locale.time(Math.floor(view.at / 60_000) * 60_000))}
       </p>
@@ -190,7 +207,7 @@ export function statusPage(
   const words = locale.texts.page;
   const notices = noticesToShow(view.notices, view.at);
   const [first] = services;
-  const headline = locale.headline(view.state);
+  const headline = locale.headline(view);
   // Bars are days of the page, wherever its visitor is.
   const byDay = localeOf(locale.language, page.timezone);
   const isLong = services.length > longPage;

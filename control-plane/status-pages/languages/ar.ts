@@ -14,6 +14,8 @@ export const ar: Texts = {
     operational: 'يعمل بشكل طبيعي',
   },
   allOperational: 'جميع الأنظمة تعمل بشكل طبيعي',
+  noProblemKnown: 'لا توجد مشكلات معروفة',
+  notMeasured: 'لا يُقاس حاليًا',
   statuses: {
     INVESTIGATING: 'قيد التحقيق',
     IDENTIFIED: 'تم تحديد السبب',

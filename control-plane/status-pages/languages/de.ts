@@ -14,6 +14,8 @@ export const de: Texts = {
     operational: 'Betriebsbereit',
   },
   allOperational: 'Alle Systeme betriebsbereit',
+  noProblemKnown: 'Keine Störung bekannt',
+  notMeasured: 'Wird derzeit nicht gemessen',
   statuses: {
     INVESTIGATING: 'Wird untersucht',
     IDENTIFIED: 'Ursache gefunden',

@@ -19,6 +19,8 @@ export const en = {
     operational: 'Operational',
   } as Record<ServiceState, string>,
   allOperational: 'All systems operational',
+  noProblemKnown: 'No known problems',
+  notMeasured: 'Not measured at the moment',
   statuses: {
     INVESTIGATING: 'Investigating',
     IDENTIFIED: 'Identified',

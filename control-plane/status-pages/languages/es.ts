@@ -14,6 +14,8 @@ export const es: Texts = {
     operational: 'Operativo',
   },
   allOperational: 'Todos los sistemas funcionan con normalidad',
+  noProblemKnown: 'Sin problemas conocidos',
+  notMeasured: 'No se mide en este momento',
   statuses: {
     INVESTIGATING: 'En investigación',
     IDENTIFIED: 'Causa identificada',

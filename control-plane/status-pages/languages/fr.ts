@@ -14,6 +14,8 @@ export const fr: Texts = {
     operational: 'Opérationnel',
   },
   allOperational: 'Tous les systèmes sont opérationnels',
+  noProblemKnown: 'Aucun problème connu',
+  notMeasured: 'Pas de mesure en ce moment',
   statuses: {
     INVESTIGATING: 'Analyse en cours',
     IDENTIFIED: 'Cause identifiée',

@@ -11,6 +11,8 @@ export const ja: Texts = {
     operational: '正常稼働中',
   },
   allOperational: 'すべてのシステムが正常に稼働しています',
+  noProblemKnown: '既知の問題はありません',
+  notMeasured: '現在は測定されていません',
   statuses: {
     INVESTIGATING: '調査中',
     IDENTIFIED: '原因を特定',

@@ -4,6 +4,7 @@ import type { language } from '@monitor/shared/contract/status-page.ts';
 import { html, type Markup } from '../../core/html.ts';
 import type { IncidentView } from '../view/incidents.ts';
 import type { NoticeView } from '../view/notices.ts';
+import type { StatusPageView } from '../view/view.ts';
 import type { ServiceState } from '../view/states.ts';
 import { ar } from './ar.ts';
 import { de } from './de.ts';
@@ -188,8 +189,9 @@ export class Locale {
   }
 
   /** The headline of a whole page. */
-  headline(state: ServiceState): string {
-    return state === 'operational' ? this.texts.allOperational : this.texts.states[state];
+  headline({ state, isMeasured }: Pick<StatusPageView, 'state' | 'isMeasured'>): string {
+    if (state !== 'operational') return this.texts.states[state];
+    return isMeasured ? this.texts.allOperational : this.texts.noProblemKnown;
   }
 
   status(status: IncidentView['status'] | NoticeView['status']): string {

@@ -42,6 +42,8 @@ export interface FollowedFacts {
   /** Null for a service whose state people alone override. */
   rule: ServiceRule | null;
   state: ServiceState;
+  /** False where its checks say nothing about now. */
+  isMeasured: boolean;
   override: Override | null;
   /** Availability in percent over all days, and by day; null without results. */
   uptime: number | null;

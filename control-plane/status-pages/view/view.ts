@@ -10,6 +10,8 @@ export interface ServiceView extends UptimeView {
   id: string;
   name: string;
   state: ServiceState;
+  /** False where the checks that it follows say nothing about now. */
+  isMeasured: boolean;
   createdAt: number;
   updatedAt: number;
 }
@@ -32,6 +34,8 @@ export interface StatusPageView {
   at: number;
   page: PageLook;
   state: ServiceState;
+  /** Whether all of its services are. */
+  isMeasured: boolean;
   /** In the order of the page. */
   cards: CardView[];
   /** Each service once, in the order of the page. */
@@ -44,6 +48,12 @@ export interface StatusPageView {
   notices: NoticeView[];
   /** Newest update of an incident, or change of the page. */
   updatedAt: number;
+}
+
+/** What a person or a window says of now needs no measurement. */
+function isMeasuredIn(followed: FollowedFacts | undefined, isMaintained: boolean, now: number) {
+  if (followed === undefined || followed.rule === null || isMaintained) return true;
+  return followed.isMeasured || (followed.override !== null && now < followed.override.until);
 }
 
 function stateOf(
@@ -87,6 +97,11 @@ export function viewPage(facts: PageFacts, now: number): StatusPageView {
           id: service.id,
           name: service.name,
           state: stateOf(service.id, openIncidents, notices, followed, now),
+          isMeasured: isMeasuredIn(
+            followed,
+            notices.some((one) => isHeld(one) && concerns(one)),
+            now,
+          ),
           createdAt: service.createdAt,
           updatedAt: service.updatedAt ?? service.createdAt,
           ...(followed?.rule != null
@@ -124,6 +139,7 @@ export function viewPage(facts: PageFacts, now: number): StatusPageView {
     at: now,
     page: facts.page,
     state: worstState([...views.values()].map(({ state }) => state)),
+    isMeasured: [...views.values()].every((service) => service.isMeasured),
     cards,
     services: [...views.values()],
     openIncidents,
