@@ -1,6 +1,7 @@
 /** The state of a page as a badge, and as JSON for badge services. */
 import type { makeBadge } from 'badge-maker';
 import type { Locale } from './languages/locale.ts';
+import { isKnown } from './view/states.ts';
 import type { StatusPageView } from './view/view.ts';
 import { stateColor } from './html/palette.ts';
 
@@ -16,8 +17,6 @@ export function parseBadgeStyle(text: string): BadgeStyle {
 export const loadBadgeMaker = async (): Promise<typeof makeBadge> =>
   (await import('badge-maker')).makeBadge;
 
-const isKnown = ({ state, isMeasured }: StatusPageView): boolean =>
-  isMeasured || state !== 'operational';
 const messageOf = (view: StatusPageView, locale: Locale): string =>
   locale.texts.inSentence(isKnown(view) ? locale.state(view.state) : locale.texts.noProblemKnown);
 /** Badge services draw what is not known so. */

@@ -1,6 +1,6 @@
 /** The main page. */
 import { type Locale, localeOf } from '../languages/locale.ts';
-import { serviceStates } from '../view/states.ts';
+import { isKnown, serviceStates } from '../view/states.ts';
 import type { CardView, ServiceView, StatusPageView } from '../view/view.ts';
 import type { Representation } from '../../http/representation.ts';
 import { document } from './document.ts';
@@ -49,13 +49,9 @@ interface CardContext {
   folds: boolean;
 }
 
-/** The state; nothing says that what nobody measures is well. */
-function labelOf(
-  { state, isMeasured }: Pick<ServiceView, 'state' | 'isMeasured'>,
-  locale: Locale,
-): Markup {
-  return isMeasured || state !== 'operational'
-    ? stateLabel(locale, state)
+function labelOf(shown: Pick<ServiceView, 'state' | 'isMeasured'>, locale: Locale): Markup {
+  return isKnown(shown)
+    ? stateLabel(locale, shown.state)
     : html`<span class="muted">${locale.texts.notMeasured}</span>`;
 }
 
@@ -141,8 +137,11 @@ function affected({ services, state }: StatusPageView, locale: Locale): string {
 function banner(view: StatusPageView, locale: Locale): Markup {
   const words = locale.texts.page;
   const names = affected(view, locale);
-  return html`<section class="banner" aria-label="${words.currentStatus}">
-    ${(view.isMeasured || view.state !== 'operational') && icon(view.state)}
+  return html`<section
+    class="banner ${!isKnown(view) && 'unknown'}"
+    aria-label="${words.currentStatus}"
+  >
+    ${isKnown(view) && icon(view.state)}
     <div>
       <h1>${locale.headline(view)}</h1>
       <p>

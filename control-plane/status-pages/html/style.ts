@@ -37,6 +37,8 @@ main>.near{margin-top:1.25rem}
 main:focus{outline:0}
 .banner{--g:var(--glyph);display:flex;gap:1.1rem;align-items:center;padding:1.6rem 1.5rem;background:var(--tint);border:1px solid var(--tint-line);border-radius:16px;color:var(--tint-text)}
 .banner h1{color:var(--tint-title);font-size:clamp(1.35rem,4.6vw,1.85rem);letter-spacing:-.022em}
+.banner.unknown{background:var(--card);border-color:var(--line);color:var(--card-text)}
+.banner.unknown h1{color:var(--card-title)}
 .banner p{margin-top:.2rem;font-size:.95rem}
 .banner .icon{color:var(--mark);width:2.9rem;height:2.9rem}
 .icon{flex:none;width:1.05rem;height:1.05rem;display:block}

@@ -5,7 +5,7 @@ import { html, type Markup } from '../../core/html.ts';
 import type { IncidentView } from '../view/incidents.ts';
 import type { NoticeView } from '../view/notices.ts';
 import type { StatusPageView } from '../view/view.ts';
-import type { ServiceState } from '../view/states.ts';
+import { isKnown, type ServiceState } from '../view/states.ts';
 import { ar } from './ar.ts';
 import { de } from './de.ts';
 import { en, type Texts } from './en.ts';
@@ -189,9 +189,9 @@ export class Locale {
   }
 
   /** The headline of a whole page. */
-  headline({ state, isMeasured }: Pick<StatusPageView, 'state' | 'isMeasured'>): string {
-    if (state !== 'operational') return this.texts.states[state];
-    return isMeasured ? this.texts.allOperational : this.texts.noProblemKnown;
+  headline(view: Pick<StatusPageView, 'state' | 'isMeasured'>): string {
+    if (!isKnown(view)) return this.texts.noProblemKnown;
+    return view.state === 'operational' ? this.texts.allOperational : this.state(view.state);
   }
 
   status(status: IncidentView['status'] | NoticeView['status']): string {

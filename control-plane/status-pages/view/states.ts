@@ -26,6 +26,11 @@ export function stateOfSeverity(severity: Severity): ServiceState {
   return stateBySeverity[severity];
 }
 
+/** Nothing says that what nobody measures is well; that it fails was seen. */
+export function isKnown({ state, isMeasured }: { state: ServiceState; isMeasured: boolean }) {
+  return isMeasured || state !== 'operational';
+}
+
 /** Operational for an empty list. */
 export function worstState(states: Iterable<ServiceState>): ServiceState {
   const present = new Set(states);
