@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { printFailure, watchOutput } from '@monitor/shared/command-output.ts';
-import { registerNamed, withVersionCommand } from '@monitor/shared/named-commands.ts';
+import { withVersionCommand } from '@monitor/shared/named-commands.ts';
+import { prepareCommand } from '@monitor/shared/prepare-command.ts';
 import { makeFilesPrivate } from '@monitor/shared/private-files.ts';
 import { AgentError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -15,21 +16,15 @@ function isOfModules(error: unknown): boolean {
 
 makeFilesPrivate();
 
-const program = newProgram();
 const given = withVersionCommand(process.argv.slice(2));
 // Before a command is loaded, which takes a while. Help is no command and needs no system calls.
 if (Object.hasOwn(commands, given[0] ?? '')) guardProcess();
-const isCompletion = given[0] === 'complete';
-if (!isCompletion) await registerNamed(program, commands, given);
+const run = await prepareCommand(newProgram(), commands, given);
 
 watchOutput(exitCodes.error);
 
 try {
-  if (isCompletion) {
-    const { complete } = await import('@monitor/shared/completion.ts');
-    const lines = await complete(program, commands, given.slice(2));
-    process.stdout.write(lines.map((line) => `${line}\n`).join(''));
-  } else await program.parseAsync(given, { from: 'user' });
+  await run();
 } catch (error) {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.error;

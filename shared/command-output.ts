@@ -1,4 +1,4 @@
-/** What commands of both programs print, whichever way they end. */
+/** Output of the commands of both programs: JSON, and failures to write it. */
 
 /** A reader may stop before the end, as `head` does. Any other end of the output is a failure. */
 export function watchOutput(exitCode: number): void {
@@ -9,7 +9,7 @@ export function watchOutput(exitCode: number): void {
     );
     process.exit(exitCode);
   });
-  // Nobody is left who could be told.
+  // There is no other stream to report it on.
   process.stderr.on('error', () => undefined);
 }
 

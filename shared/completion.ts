@@ -13,7 +13,7 @@ interface CompletedOption {
 }
 
 /** The parts of a commander command that a shell offers. */
-interface Completed {
+export interface Completed {
   name(): string;
   description(): string;
   readonly commands: readonly Completed[];

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { beginOutput, printFailure } from '@monitor/shared/command-output.ts';
-import { registerNamed, withVersionCommand } from '@monitor/shared/named-commands.ts';
+import { withVersionCommand } from '@monitor/shared/named-commands.ts';
+import { prepareCommand } from '@monitor/shared/prepare-command.ts';
 import { processEnvironment } from '../core/environment.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { describeFailure, OperatorError } from '../errors/operator-error.ts';
@@ -9,17 +10,11 @@ import { commands, newProgram } from './program.ts';
 
 /** Runs the command of these words to its end. What it ends with is the exit code of the process. */
 export async function runCommand(words: readonly string[]): Promise<void> {
-  const program = newProgram();
   const given = withVersionCommand(words);
   beginOutput();
-  const isCompletion = given[0] === 'complete';
-  if (!isCompletion) await registerNamed(program, commands, given);
+  const run = await prepareCommand(newProgram(), commands, given);
   try {
-    if (isCompletion) {
-      const { complete } = await import('@monitor/shared/completion.ts');
-      const lines = await complete(program, commands, given.slice(2));
-      process.stdout.write(lines.map((line) => `${line}\n`).join(''));
-    } else await program.parseAsync(given, { from: 'user' });
+    await run();
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;

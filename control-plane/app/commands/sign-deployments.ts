@@ -42,7 +42,7 @@ const ofConnection = new Set([
 ]);
 
 /** `isDecoded` where the body is no longer in the encoding that it came in. */
-function handedOn(
+function forwardedHeaders(
   headers: Iterable<[string, unknown]>,
   { isDecoded = true } = {},
 ): Record<string, string> {
@@ -101,7 +101,7 @@ class SigningApi {
     app.post(`${storage}/peek-code-bundle`, express.json(), this.#peek);
     app.use((request: Request, reply: Reply) => {
       const hasBody = !['GET', 'HEAD'].includes(request.method);
-      return this.#handOn(request, reply, hasBody ? request : undefined);
+      return this.#forward(request, reply, hasBody ? request : undefined);
     });
     app.use((error: unknown, _request: Request, reply: Reply, _next: NextFunction) => {
       const refusal =
@@ -115,14 +115,14 @@ class SigningApi {
   #send({ method, headers }: Request, path: string, body?: Readable | string) {
     return this.#api.send(path, {
       ...{ method, redirect: 'manual' },
-      headers: handedOn(Object.entries(headers), { isDecoded: typeof body === 'string' }),
+      headers: forwardedHeaders(Object.entries(headers), { isDecoded: typeof body === 'string' }),
       ...(body !== undefined && { body, duplex: 'half' }),
     });
   }
 
-  async #handOn(request: Request, reply: Reply, body?: Readable | string): Promise<void> {
+  async #forward(request: Request, reply: Reply, body?: Readable | string): Promise<void> {
     const answer = await this.#send(request, request.originalUrl, body);
-    reply.writeHead(answer.status, handedOn(answer.headers));
+    reply.writeHead(answer.status, forwardedHeaders(answer.headers));
     if (answer.body === null) reply.end();
     else await pipeline(Readable.fromWeb(answer.body), reply);
   }
@@ -140,7 +140,7 @@ class SigningApi {
       },
     });
     request.on('error', (error) => hashed.destroy(error)).pipe(hashed);
-    await this.#handOn(request, reply, hashed);
+    await this.#forward(request, reply, hashed);
   };
 
   /** A bundle from before is uploaded again: only then is it known what is signed. */
@@ -149,7 +149,7 @@ class SigningApi {
     const digest = digestOfBundle(String(key));
     if (digest === undefined || !this.#bundles.has(digest))
       throw notFound('code bundle', String(key));
-    await this.#handOn(request, reply, JSON.stringify(request.body));
+    await this.#forward(request, reply, JSON.stringify(request.body));
   };
 
   readonly #deploy = async (request: Request, reply: Reply): Promise<void> => {
@@ -157,7 +157,7 @@ class SigningApi {
     const query = new URLSearchParams(new URL(request.originalUrl, 'http://client').search);
     // The control plane refuses what is none, in its words.
     if (!parsed.success || isSet(query, 'dryRun')) {
-      await this.#handOn(request, reply, JSON.stringify(request.body));
+      await this.#forward(request, reply, JSON.stringify(request.body));
       return;
     }
     const begun = this.#signAndSend(request, reply, parsed.data, query);
@@ -202,7 +202,7 @@ class SigningApi {
     const path = `${request.path}?${query.toString()}`;
     const answer = await this.#send(request, path, JSON.stringify(body));
     const text = await answer.text();
-    reply.writeHead(answer.status, handedOn(answer.headers)).end(text);
+    reply.writeHead(answer.status, forwardedHeaders(answer.headers)).end(text);
     if (!answer.ok) return null;
     const signNew = async () => {
       const first = { status: answer.status, body: JSON.parse(text) as unknown };

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 
 const help = `
 The client is started with the address of an API on this machine, and with a
-key for it that nobody else has. That API hands everything on to the control
+key for it that nobody else has. That API forwards everything to the control
 plane, and signs the checks of a deployment from what the client sends. A check
 that depends on more than its project, such as a snippet of the account, is
 refused before anything changes.

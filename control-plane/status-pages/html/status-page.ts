@@ -87,9 +87,7 @@ function cardPanel(card: CardView, context: CardContext): Markup {
       isFolded
         ? html`<details class="fold" ${card.state !== 'operational' && new Markup('open')}>
             <summary>
-              <div class="row">
-                ${heading}${labelOf({ state: card.state, isMeasured: card.services.every((one) => one.isMeasured) }, byDay)}
-              </div>
+              <div class="row">${heading}${labelOf(card, byDay)}</div>
             </summary>
             ${services}
           </details>`

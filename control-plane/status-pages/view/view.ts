@@ -21,6 +21,8 @@ export interface CardView {
   name: string;
   /** Worst state of its services. */
   state: ServiceState;
+  /** Whether all of its services are. */
+  isMeasured: boolean;
   uptime: number | null;
   /** Start of counting of the service that is counted for longest. */
   countedSince: number | null;
@@ -125,6 +127,7 @@ export function viewPage(facts: PageFacts, now: number): StatusPageView {
       id: card.id,
       name: card.name,
       state: worstState(services.map(({ state }) => state)),
+      isMeasured: services.every((service) => service.isMeasured),
       uptime: meanUptime(services.map(({ uptime }) => uptime)),
       countedSince: services.every(({ countedSince }) => countedSince !== null)
         ? Math.min(...services.map(({ countedSince }) => countedSince ?? Infinity))

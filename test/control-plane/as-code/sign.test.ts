@@ -397,10 +397,13 @@ test('what an existing client deploys is signed on the way, from what it sends a
   for (const { logicalId, payload } of foreign.resources) {
     if (logicalId === 'api' && payload !== null) payload['setupSnippetId'] = snippet.id;
   }
-  const elsewhere = { ...office, member: false, payload: null, physicalId: randomUUID() };
+  const unknownLocation = { ...office, member: false, payload: null, physicalId: randomUUID() };
   for (const [of, reason] of [
     [foreign, /deploy 400 could not deploy .*snippet that is not in these files/],
-    [assigning(elsewhere), /deploy 400 could not deploy .*location that is not in these files/],
+    [
+      assigning(unknownLocation),
+      /deploy 400 could not deploy .*location that is not in these files/,
+    ],
   ] as const) {
     const refused = await deploy('dryRun=false', 'upload', of);
     assert.equal(refused.code, 3);

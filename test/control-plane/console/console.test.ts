@@ -220,10 +220,10 @@ test('without the stream of events the list asks by itself, and follows it again
   const reads = async (route: Route) => {
     const response = await route.fetch();
     ids.push(await make('Made during the read'));
-    const told = page.waitForRequest(/v1\/deletions/);
+    const readAgain = page.waitForRequest(/v1\/deletions/);
     const path = `/v1/checks/${await make('Deleted during the read')}`;
     await world.cp.api('DELETE', path, undefined, { prefer: 'respond-async' });
-    await told;
+    await readAgain;
     const next = page.waitForRequest(/check-overview\?runs=0$|console\/events/);
     await route.fulfill({ response });
     then = (await next).url();

@@ -89,13 +89,13 @@ suite('exploring', { concurrency: 3 }, () => {
     assert.match(seen.failure.message, /expected "12 €", saw "14 €"/);
   });
 
-  test('nothing passes without an assertion, and the model is told its skills, built-in and others', async () => {
+  test('nothing passes without an assertion, and the model receives its skills, built-in and others', async () => {
     await using shop = await webShop();
-    let told = '';
+    let received = '';
     await using model = await modelServer(
       inOrder(
         ({ instructions }) => {
-          told = instructions;
+          received = instructions;
           return { tool: 'navigate', input: { url: shop.url } };
         },
         () => ({ tool: 'finish', input: { passed: true, summary: 'looks fine' } }),
@@ -106,8 +106,8 @@ suite('exploring', { concurrency: 3 }, () => {
     const seen = await runAgenticCheck({ prompt: promptFor(shop.url), model, skills });
     assert.match(seen.result.summary, /verify with "assert"/);
     // The instruction of a built-in one, and another one as it is.
-    assert.match(told, /accepts the least/);
-    assert.match(told, /speak like a buyer/);
+    assert.match(received, /accepts the least/);
+    assert.match(received, /speak like a buyer/);
   });
 
   test('malformed arguments and unknown tools are reported to the model, and it goes on', async () => {
