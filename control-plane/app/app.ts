@@ -8,6 +8,7 @@ import express, {
   type RequestHandler,
   type Router,
 } from 'express';
+import { jsonProblem } from '@monitor/shared/read-json.ts';
 import type { Logger } from 'pino';
 import { databaseFailure } from '../db/failure.ts';
 import { ApiError, invalidHeader } from '../errors/api-error.ts';
@@ -38,12 +39,17 @@ const nameRequest: RequestHandler = (request, response, next) => {
   next();
 };
 
+function notJson(error: object): string {
+  const problem = 'body' in error ? jsonProblem(String(error.body)) : null;
+  return `the body is not valid JSON${problem === null ? '' : `: ${problem}`}`;
+}
+
 /** Errors of the body parser have a `type`; these are the ones that a client can cause. */
 function fromBodyParser(error: unknown): ApiError | undefined {
   if (typeof error !== 'object' || error === null || !('type' in error)) return undefined;
   switch (error.type) {
     case 'entity.parse.failed':
-      return new ApiError('MALFORMED_JSON', 'the body is not valid JSON', { source: 'payload' });
+      return new ApiError('MALFORMED_JSON', notJson(error), { source: 'payload' });
     case 'charset.wrong':
       return new ApiError('MALFORMED_JSON', 'the body is not in UTF-8', { source: 'payload' });
     case 'entity.too.large': {

@@ -39,8 +39,8 @@ import {
   ignoredBy,
   notKept,
   readQuery,
-  refuseDeep,
   refuseMisspelt,
+  refuseUnstorable,
   validate,
   type BodyFields,
 } from './validate.ts';
@@ -112,6 +112,23 @@ function isOnlyTried({ headers }: Request, { authentication }: Route): boolean {
   if (given !== 'true') throw invalidHeader(dryRunHeader, 'must be "true" or "false"');
   if (authentication === 'apiKey') return true;
   throw invalidHeader(dryRunHeader, 'must be absent: this operation cannot be tried');
+}
+
+/** Headers that ask for a condition, and the methods of changes that keep it. */
+const conditions: Readonly<Record<string, ReadonlySet<string>>> = {
+  // PUT and DELETE that arrive twice leave what one leaves.
+  'idempotency-key': new Set(['PUT', 'DELETE']),
+  'if-match': changing,
+  'if-none-match': new Set(),
+  'if-unmodified-since': new Set(),
+};
+
+/** A caller that names a condition counts on it: the change is not made where nobody compares. */
+function refuseUnkept({ headers }: Request, method: string): void {
+  for (const [name, kept] of Object.entries(conditions)) {
+    if (headers[name] === undefined || kept.has(method)) continue;
+    throw invalidHeader(name, `must be absent: a ${method} does not keep it`);
+  }
 }
 
 /** A call that asks what a change would do. */
@@ -328,7 +345,7 @@ class ServedRoute {
       route.body === undefined || route.bodyStream === true
         ? undefined
         : await readBody(route, request, response, this.#shared.options.bodyWithinMs);
-    if (this.#isOfPeople) refuseDeep(body);
+    if (this.#isOfPeople) refuseUnstorable(body);
     let { query } = request as { query: Record<string, unknown> };
     this.#knownQuery ??= knownFields(...[route.query].filter(isDefined));
     // Agents of other versions, pings and triggers may send what this version does not know.
@@ -453,6 +470,7 @@ class ServedRoute {
     const principal = await this.#identify(request, params);
     const of = { request, response, params, principal, receivedAt };
     await this.#limit(of);
+    if (this.#isAudited) refuseUnkept(request, route.method);
     const { call, input } = await this.#read(of);
     if (!this.#isAudited || isTried) await this.#noteTool(of);
     if (isTried) {

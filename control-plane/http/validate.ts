@@ -31,16 +31,39 @@ export function validate<S extends z.ZodType>(
 /** SQLite reads no JSON of more than 1,000 levels, and a body is stored within others. */
 const maxLevels = 500;
 
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1));
+interface Unstorable {
+  steps: string[];
+  message: string;
 }
 
-/** Refuses a body that could be stored, and then not be searched any more. */
-export function refuseDeep(body: unknown): void {
-  if (!isDeeper(body, maxLevels)) return;
-  const message = `must not have more than ${maxLevels} levels of objects and lists`;
-  throw refusalOf([{ path: '', message }], 'payload');
+const tooDeep = `must not have more than ${maxLevels} levels of objects and lists`;
+/** UTF-8 has no such character: the text would be stored with a mark of replacement in its place. */
+const ofHalfPair = 'is no text of Unicode: half of a surrogate pair stands alone';
+
+/** The first place of a value that would not be stored as it is. */
+function unstorableIn(value: unknown, levels: number): Unstorable | null {
+  if (typeof value === 'string') {
+    return value.isWellFormed() ? null : { steps: [], message: ofHalfPair };
+  }
+  if (typeof value !== 'object' || value === null) return null;
+  if (levels === 0) return { steps: [], message: tooDeep };
+  for (const [name, part] of Object.entries(value)) {
+    const found = name.isWellFormed()
+      ? unstorableIn(part, levels - 1)
+      : { steps: [], message: ofHalfPair };
+    if (found === null) continue;
+    // A path of 500 steps tells nobody anything.
+    if (found.message !== tooDeep) found.steps.unshift(name);
+    return found;
+  }
+  return null;
+}
+
+/** Refuses a body that could not be stored as it is, or then not be searched any more. */
+export function refuseUnstorable(body: unknown): void {
+  const found = unstorableIn(body, maxLevels);
+  if (found === null) return;
+  throw refusalOf([{ path: found.steps.join('.'), message: found.message }], 'payload');
 }
 
 function refusalOf(issues: FieldIssue[], source: Source): ApiError {

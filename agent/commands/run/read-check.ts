@@ -11,13 +11,13 @@ import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts
 import { fieldIssues, issueText } from '@monitor/shared/field-issues.ts';
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
 import { knownFields, unknownFields } from '@monitor/shared/known-fields.ts';
+import { readJson } from '@monitor/shared/read-json.ts';
 import { z } from 'zod';
 import { commandDoors } from '../../doors.ts';
 import { AgentError } from '../../errors.ts';
 import { checksOfModule } from './check-module.ts';
 import type { Source } from './find-sources.ts';
 import { meantAddress } from './meant-address.ts';
-import { readJson } from './read-json.ts';
 import type { ScriptSource } from './script-error.ts';
 import { readScriptFiles, type ScriptFiles } from './script-files.ts';
 

@@ -1,5 +1,6 @@
 /** What `control-plane accounts` does. */
 import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/check.ts';
+import { jsonProblem } from '@monitor/shared/read-json.ts';
 import { ApiError } from '../../errors/api-error.ts';
 import { OperatorError, usageError } from '../../errors/operator-error.ts';
 import {
@@ -58,7 +59,7 @@ function readAlertSettings(text: string): AlertSettings | null {
   try {
     given = JSON.parse(text);
   } catch {
-    throw usageError('--alert-settings must be JSON, or default');
+    throw usageError(`--alert-settings must be JSON, or default: ${jsonProblem(text) ?? ''}`);
   }
   const parsed = alertSettingsSchema.safeParse(given);
   if (parsed.success) {

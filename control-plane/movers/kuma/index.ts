@@ -1,4 +1,5 @@
 /** Uptime Kuma 1 and 2: its SQLite database as it is, and the JSON backups of version 1. */
+import { jsonProblem } from '@monitor/shared/read-json.ts';
 import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
 import { addChannel, type Channel } from '../channels.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
@@ -69,7 +70,7 @@ function readSource(files: readonly SourceFile[]): SourceTables {
   const backup = parsedJson(file.text);
   if (isBackup(backup)) return tablesOfBackup(backup);
   throw new SourceError(
-    `${file.path} is cut off or damaged: it begins like a backup of Uptime Kuma and is not valid JSON`,
+    `${file.path} is cut off or damaged: it begins like a backup of Uptime Kuma and is not valid JSON: ${jsonProblem(file.text) ?? 'it holds something else'}`,
   );
 }
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { startTestControlPlane } from '../../support/control-plane.ts';
 
-test('a NUL and half of a surrogate pair in a body leave every list of the account readable', async () => {
+test('a NUL in a body leaves every list of the account readable', async () => {
   await using cp = await startTestControlPlane();
-  const hidden = 'a\0b\ud800';
+  const hidden = 'a\0b';
   const { body: channel } = await cp.api('POST', '/v1/alert-channels', {
     type: 'WEBHOOK',
     config: { name: hidden, url: 'http://example.com/', method: 'POST', template: hidden },

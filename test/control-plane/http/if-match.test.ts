@@ -52,6 +52,33 @@ test('If-Match answers 404 for what does not exist, and 400 where nothing has an
   assert.deepEqual([refused.status, refused.body.attributes.keys], [400, ['if-match']]);
 });
 
+test('a condition that nobody compares is refused by name, and the change is not made', async () => {
+  await using cp = await startTestControlPlane();
+  const snippet = { name: 'a', script: 'b' };
+  const { body: made } = await cp.api('POST', '/v1/snippets', snippet);
+  for (const [method, header, kept] of [
+    ['POST', 'idempotency-key', false],
+    ['POST', 'if-match', false],
+    ['POST', 'if-none-match', false],
+    ['PUT', 'if-none-match', false],
+    ['DELETE', 'if-unmodified-since', false],
+    ['PUT', 'idempotency-key', true],
+    ['GET', 'if-none-match', true],
+    ['DELETE', 'idempotency-key', true],
+  ] as const) {
+    const path = method === 'POST' ? '/v1/snippets' : `/v1/snippets/${made.id}`;
+    const body = method === 'POST' || method === 'PUT' ? snippet : undefined;
+    const before = (await cp.api('GET', '/v1/snippets')).body;
+    const { status, body: answer } = await cp.api(method, path, body, { [header]: 'x' });
+    if (kept) {
+      assert.ok(status < 300, `${method} ${header}`);
+      continue;
+    }
+    assert.deepEqual([status, answer.attributes.keys], [400, [header]], method);
+    assert.deepEqual((await cp.api('GET', '/v1/snippets')).body, before);
+  }
+});
+
 test('of changes of any entry with the same If-Match that come at once, one is made', async () => {
   await using cp = await startTestControlPlane();
   const paths = [

@@ -87,6 +87,36 @@ test('a day that is in no calendar is no date, and a time without an offset is i
   assert.equal(isoInstant('2026-02-28T10:00'), Date.UTC(2026, 1, 28, 10));
 });
 
+test('a body that is no JSON is refused with the place', async () => {
+  await using cp = await startTestControlPlane();
+  for (const [text, place] of [
+    ['{\n  "name": "a"\n  "b": 1\n}', 'line 3, column 3: '],
+    ['{"a": tru}', "line 1, column 10: Unexpected token '}'"],
+    ['{"name": "a"', 'line 1, column 13: '],
+    [`{"a": "${'x'.repeat(300_000)}", b}`, 'Expected '],
+  ] as const) {
+    const { status, body } = await post(cp.url, cp.apiKey, text, {});
+    assert.equal(status, 400);
+    assert.ok(body.message.startsWith(`the body is not valid JSON: ${place}`), body.message);
+    assert.ok(body.message.length < 150, body.message);
+  }
+});
+
+test('half of a surrogate pair is refused with its field: it would be stored as another text', async () => {
+  await using cp = await startTestControlPlane();
+  const sent = (fields: string) =>
+    post(cp.url, cp.apiKey, `{"name":"a","request":{"url":"https://a.example/"},${fields}}`, {});
+  for (const [fields, key] of [
+    ['"description":"a\\ud800"', 'description'],
+    ['"tags":["a","\\udc00\\ud83d"]', 'tags.1'],
+    ['"environmentVariables":[{"key":"A","value":"\\ud800"}]', 'environmentVariables.0.value'],
+  ] as const) {
+    const { status, body } = await sent(fields);
+    assert.deepEqual([status, body.attributes.keys], [400, [key]]);
+  }
+  assert.equal((await sent('"description":"\\ud83d\\ude00 \\\\ud800"')).status, 201);
+});
+
 test('a body has at most 500 levels: what is stored can be searched', async () => {
   await using cp = await startTestControlPlane();
   const nested = (levels: number): string =>

@@ -1,4 +1,4 @@
-/** JSON from a file that a person wrote: what is wrong is shown where it stands. */
+/** JSON that a person wrote: what is wrong is shown where it stands. */
 
 function messageOf(text: string): string | null {
   try {
@@ -27,6 +27,11 @@ function positionOf(text: string): number {
   return good;
 }
 
+function placeIn(text: string): { line: number; column: number } {
+  const before = text.slice(0, positionOf(text)).split('\n');
+  return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+}
+
 /** The problem without what the engine says of places, which it does for some problems only. */
 function problemOf(message: string): string {
   return message
@@ -35,13 +40,23 @@ function problemOf(message: string): string {
     .replace(/^Unexpected end of JSON input$/, 'it ends too early');
 }
 
+/** To find a place in a longer text would hold up others. */
+const longestSearched = 262_144;
+
+/** What is wrong with a text that is no JSON, with line and column unless it is very long. */
+export function jsonProblem(text: string): string | null {
+  const message = messageOf(text);
+  if (message === null) return null;
+  if (text.length > longestSearched) return problemOf(message);
+  const { line, column } = placeIn(text);
+  return `line ${line}, column ${column}: ${problemOf(message)}`;
+}
+
 /** The parsed text. Throws an Error that names line and column, with the line and a mark below it. */
 export function readJson(text: string): unknown {
   const message = messageOf(text);
   if (message === null) return JSON.parse(text);
-  const before = text.slice(0, positionOf(text)).split('\n');
-  const number = before.length;
-  const column = (before.at(-1) ?? '').length + 1;
+  const { line: number, column } = placeIn(text);
   const line = text.split('\n')[number - 1] ?? '';
   const from = Math.max(0, column - 60);
   throw new Error(

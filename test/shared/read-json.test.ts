@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readJson } from '../../../../agent/commands/run/read-json.ts';
+import { readJson } from '@monitor/shared/read-json.ts';
 
 test('JSON is read', () => {
   assert.deepEqual(readJson('{"a": [1, "b"]}'), { a: [1, 'b'] });
