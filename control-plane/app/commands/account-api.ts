@@ -46,6 +46,26 @@ const goesOn = 408;
 /** A deployment that takes longer has ended with an error by itself. */
 const longestWaits = 120;
 
+/** An answer that only trickles, and never ends, would keep its command for ever; a silent one ends after 300 s. */
+const trickles = { withinMs: 120_000, msPerByte: 4 };
+
+/** The same bytes, and an error when they come too slowly. */
+export function notTrickling(now: () => number): TransformStream<Uint8Array, Uint8Array> {
+  const began = now();
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length;
+      const tookMs = now() - began;
+      if (tookMs <= trickles.withinMs + bytes * trickles.msPerByte) controller.enqueue(chunk);
+      else {
+        const took = `${Math.round(tookMs / 1_000)} s`;
+        controller.error(new Error(`${bytes} bytes came within ${took}, and not the end`));
+      }
+    },
+  });
+}
+
 /** The control plane does not do this; it may do others. */
 export class RefusedError extends OperatorError {}
 /** Nothing answers where the control plane should be. */
@@ -75,14 +95,29 @@ export class AccountApi {
   async send(path: string, request: RequestInit & { headers: object }) {
     const headers = { ...request.headers, authorization: `Bearer ${this.#key}` };
     try {
-      return await fetch(`${this.url}${path}`, { ...request, headers });
+      const answer = await fetch(`${this.url}${path}`, { ...request, headers });
+      const body = answer.body?.pipeThrough(notTrickling(() => performance.now())) ?? null;
+      return new Response(body, answer);
     } catch (error) {
-      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      throw new UnreachableError(
-        `could not reach the control plane at ${this.url}: ${describeFailure(cause)}; start \`serve\`, or name another with --url`,
-        { cause: error },
-      );
+      throw this.#unreachable('reach', error);
     }
+  }
+
+  /** The text of an answer. */
+  async textOf(answer: Response): Promise<string> {
+    try {
+      return await answer.text();
+    } catch (error) {
+      throw this.#unreachable('read the answer of', error);
+    }
+  }
+
+  #unreachable(what: string, error: unknown): UnreachableError {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    return new UnreachableError(
+      `could not ${what} the control plane at ${this.url}: ${describeFailure(cause)}; start \`serve\`, or name another with --url`,
+      { cause: error },
+    );
   }
 
   async #call(method: string, path: string, body?: unknown): Promise<Answered> {
@@ -92,7 +127,7 @@ export class AccountApi {
         headers: body === undefined ? {} : { 'content-type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      const text = await response.text();
+      const text = await this.textOf(response);
       if (response.status === refusedByRate && refusals < longestRefusals) {
         const seconds = Number(response.headers.get('retry-after'));
         await delay(Math.max(1, Number.isFinite(seconds) ? seconds : 1) * 1000);

@@ -201,7 +201,7 @@ class SigningApi {
     if (reply.destroyed) return null;
     const path = `${request.path}?${query.toString()}`;
     const answer = await this.#send(request, path, JSON.stringify(body));
-    const text = await answer.text();
+    const text = await this.#api.textOf(answer);
     reply.writeHead(answer.status, forwardedHeaders(answer.headers)).end(text);
     if (!answer.ok) return null;
     const signNew = async () => {

@@ -14,7 +14,7 @@ export async function speakMcp({ url, tags }: { url?: string; tags?: string }): 
       const response = await api.send(path, request);
       const { status, headers } = response;
       const [etag, range] = [headers.get('etag'), headers.get('content-range')];
-      return { status, etag, range, text: await response.text() };
+      return { status, etag, range, text: await api.textOf(response) };
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
       return { status: 503, etag: null, range: null, text: error.message };
