@@ -13,6 +13,15 @@ export function watchOutput(exitCode: number): void {
   process.stderr.on('error', () => undefined);
 }
 
+/** True for a terminal that moves its cursor and shows colours, and is to do so. */
+export function takesEscapes(
+  { isTTY }: { readonly isTTY?: boolean | undefined },
+  { TERM, NO_COLOR }: Readonly<Record<string, string | undefined>>,
+): boolean {
+  // Absent for a file or a pipe.
+  return isTTY === true && TERM !== 'dumb' && (NO_COLOR === undefined || NO_COLOR === '');
+}
+
 let isPrinted = false;
 
 /** A command begins: none of it is printed. */

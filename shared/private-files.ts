@@ -3,7 +3,15 @@
  * versions or other users left readable. Links are not followed, and files of other users are left
  * alone.
  */
-import { chmodSync, lstatSync, readdirSync, type Stats } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /** New files and folders are readable by their owner only. */
@@ -14,6 +22,27 @@ export function makeFilesPrivate(): void {
 /** Without a listener, SIGUSR1 opens a debugger at which every program of the machine may read the memory. */
 export function refuseDebugger(): void {
   process.on('SIGUSR1', () => undefined);
+}
+
+const isFolder = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/**
+ * Makes a folder and those above it; gives the outermost that was made. Of all together Node says ENOENT where
+ * the first cannot be made, or tries for ever, as in /proc.
+ */
+export function makeFolders(path: string): string | undefined {
+  if (isFolder(path)) return undefined;
+  let first = path;
+  while (!existsSync(dirname(first))) first = dirname(first);
+  try {
+    mkdirSync(first, { mode: 0o700 });
+  } catch (error) {
+    // Another process that starts may have made it just now.
+    if (!isFolder(first)) throw error;
+  }
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  return first;
 }
 
 function statOf(path: string): Stats | null {

@@ -7,7 +7,7 @@ import type { StepFinding, Report } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { relaunch } from '../relaunch.ts';
 import { printableValue } from '../printable.ts';
-import { colorsFor, watchUntilWell, type Colors } from './output.ts';
+import { colorsFor, isLively, watchUntilWell, type Colors } from './output.ts';
 
 const examples = `
 Examples:
@@ -118,9 +118,9 @@ export function registerDoctor(program: Command): void {
         }, watchEveryMs);
         process.exit();
       }
-      const colors = colorsFor(process.stdout, processEnvironment['NO_COLOR']);
+      const colors = colorsFor(process.stdout);
       const isPlain = options.json === true;
-      const isLive = process.stdout.isTTY && !isPlain;
+      const isLive = isLively(process.stdout) && !isPlain;
       const clear = isLive ? '\r\u001b[K' : '';
       const { report, isUsable } = await collectFindings({
         environment: processEnvironment,

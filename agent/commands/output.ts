@@ -1,14 +1,17 @@
 /** How commands print: colours and tables for people, JSON for programs. */
 import { sleep, systemClock } from '@monitor/shared/clock.ts';
+import { takesEscapes } from '@monitor/shared/command-output.ts';
 import { printableValue } from '../printable.ts';
 import { createColors } from 'picocolors';
+import { processEnvironment } from '../guard-process.ts';
 
 export { table } from '@monitor/shared/text-table.ts';
 
-/** Colours where a person looks at a terminal that wants them. */
-export function colorsFor(stream: NodeJS.WriteStream, noColor: string | undefined) {
-  return createColors(stream.isTTY && (noColor === undefined || noColor === ''));
-}
+/** True where a person looks at a terminal that wants colours and lines that change. */
+export const isLively = (stream: NodeJS.WriteStream): boolean =>
+  takesEscapes(stream, processEnvironment);
+
+export const colorsFor = (stream: NodeJS.WriteStream) => createColors(isLively(stream));
 
 export type Colors = ReturnType<typeof colorsFor>;
 

@@ -12,7 +12,7 @@ import { oneAtATime } from '../runtimes/one-at-a-time.ts';
 import { knownRuntimeIds, planOf } from '../runtimes/runtime-plan.ts';
 import type { Verification } from '../runtimes/verified.ts';
 import { verifyRuntime, type Progress } from '../runtimes/verify-runtime.ts';
-import { table } from './output.ts';
+import { isLively, table } from './output.ts';
 
 const verbs = { packages: 'fetching packages', verification: 'testing packages' };
 
@@ -21,16 +21,17 @@ function progressOn(
   stream: NodeJS.WriteStream,
   id: string,
 ): { show: (progress: Progress) => void; end: () => void } {
+  const isLive = isLively(stream);
   let shownPhase: string | null = null;
   return {
     show({ phase, done, total }) {
       const count = total === 0 ? String(done) : `${done} of ${total}`;
-      if (stream.isTTY) stream.write(`\r\u001b[K${id}: ${verbs[phase]}: ${count}`);
+      if (isLive) stream.write(`\r\u001b[K${id}: ${verbs[phase]}: ${count}`);
       else if (phase !== shownPhase) stream.write(`${id}: ${verbs[phase]}\n`);
       shownPhase = phase;
     },
     end() {
-      if (stream.isTTY && shownPhase !== null) stream.write('\r\u001b[K');
+      if (isLive && shownPhase !== null) stream.write('\r\u001b[K');
     },
   };
 }

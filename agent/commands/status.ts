@@ -218,7 +218,7 @@ export function registerStatus(program: Command): void {
           printableValue(status),
           printableValue(unusable),
           printableValue(problems),
-          colorsFor(process.stdout, processEnvironment['NO_COLOR']),
+          colorsFor(process.stdout),
         );
       process.exitCode = problems.length === 0 ? exitCodes.ok : exitCodes.failed;
     });

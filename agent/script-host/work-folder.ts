@@ -16,8 +16,8 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { makeFolders } from '@monitor/shared/private-files.ts';
 import { AgentError } from '../errors.ts';
-import { makeFolders } from '../make-folders.ts';
 import { readProcess } from './processes.ts';
 
 const ownerFile = 'owner';

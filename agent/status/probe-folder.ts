@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolders } from '../make-folders.ts';
+import { makeFolders } from '@monitor/shared/private-files.ts';
 import { codeOf } from '../net/failure.ts';
 
 /** Folders that were made, innermost first; `made` is the outermost. */

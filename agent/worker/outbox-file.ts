@@ -6,7 +6,6 @@ import {
   closeSync,
   existsSync,
   fstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -16,6 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { makeFolders } from '@monitor/shared/private-files.ts';
 import { DatabaseImage, readLog, type Bytes } from '@monitor/shared/sqlite/image.ts';
 import { AgentError } from '../errors.ts';
 import { setAside, type Damages } from '../damage.ts';
@@ -175,7 +175,7 @@ export class OutboxFile {
     this.#path = join(directory, 'outbox.db');
     this.#mark = new OutboxMark(directory);
     try {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      makeFolders(directory);
       this.#db = this.#open();
       this.#oldest = this.#db.prepare(selectOldest);
     } catch (error) {

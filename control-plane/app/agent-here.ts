@@ -1,9 +1,10 @@
 /** `serve --with-agent`: an agent of this machine, which lives as long as the control plane. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { sleep } from '@monitor/shared/clock.ts';
+import { makeFolders } from '@monitor/shared/private-files.ts';
 import { findProgram, programs } from '../../proof/find-program.ts';
 import { findOrCreateAccount } from '../accounts/index.ts';
 import { describeSettings, type Config } from '../core/config.ts';
@@ -86,7 +87,7 @@ export async function startAgentHere(
   const data = join(folder, 'agent');
   const keyFile = join(data, 'location-key');
   await trying(`prepare the agent of this machine in ${data}`, async () => {
-    mkdirSync(data, { recursive: true, mode: 0o700 });
+    makeFolders(data);
     await keepKey(services, keyFile);
   });
   const address = addressHere(url);

@@ -1,11 +1,12 @@
 /** Opens the database whole, with the clock, the key and the standby that belong to it. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { makeFolders } from '@monitor/shared/private-files.ts';
 import { askDatabase, DatabaseClock } from '../core/database-clock.ts';
 import { engineOf } from '../db/engine.ts';
 import { ReadPool } from '../db/read-pool.ts';
+import { trying } from '../errors/operator-error.ts';
 import { IntegrityWatch, openFittingKey, openStandby, openWhole } from '../integrity/index.ts';
 import type { ControlPlaneParts } from './parts.ts';
 
@@ -16,7 +17,7 @@ export async function openDatabase(stack: AsyncDisposableStack, parts: ControlPl
   // A server has no file here, as a database in memory.
   const databaseFile = config.DATABASE_URL === undefined ? config.DATABASE_FILE : ':memory:';
   if (databaseFile !== ':memory:') {
-    mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 });
+    await trying(`make the folder of ${databaseFile}`, () => makeFolders(dirname(databaseFile)));
   }
   const integrity = stack.use(
     new IntegrityWatch({

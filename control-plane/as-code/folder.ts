@@ -1,6 +1,7 @@
 /** The files of a project on disk. */
 import { lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { makeFolders } from '@monitor/shared/private-files.ts';
 import { readAtMost } from '@monitor/shared/read-at-most.ts';
 import { commandDoors } from '../core/doors.ts';
 import { OperatorError, trying } from '../errors/operator-error.ts';
@@ -52,7 +53,7 @@ export async function writeFolder(
   files: readonly TextFile[],
 ): Promise<{ written: string[]; removed: string[] }> {
   return trying(`write the folder ${folder}`, async () => {
-    await mkdir(folder, { recursive: true });
+    makeFolders(folder);
     const before = new Map((await readFolder(folder)).map(({ path, text }) => [path, text]));
     if (before.size > 0 && !before.has(projectFile)) {
       throw new OperatorError(

@@ -259,7 +259,7 @@ async function runOnce(
   { bench, reports, options, signal }: Session,
 ): Promise<void> {
   const isListed = reports.some(({ kind, file }) => kind === 'list' && file === null);
-  const colors = colorsFor(process.stdout, processEnvironment['NO_COLOR']);
+  const colors = colorsFor(process.stdout);
   const begun = systemClock.monotonic();
   const resume = stopCommands(reports);
   let ended = 0;

@@ -18,7 +18,7 @@ import { AccountApi, hasKey, ownUrl, RefusedError } from './account-api.ts';
 import { keyIn, putShadow, readShadow, stateLines } from './compare-verdicts.ts';
 import { variablesIn } from './apply-folder.ts';
 import { showOrApply, type PlanOutput, usableName } from './import-project.ts';
-import { note } from './output.ts';
+import { isLively, note } from './output.ts';
 
 interface AccountOptions extends PlanOutput {
   apiKeyFile: string;
@@ -36,7 +36,7 @@ const subscribersAtOnce = 100;
 /** Progress: in place on a terminal, else a line for each list. */
 function progress() {
   let shown = '';
-  const isTerminal = process.stderr.isTTY;
+  const isTerminal = isLively();
   return {
     show(path: string, count: number): void {
       const text = `read ${path}: ${count}`;

@@ -1,8 +1,9 @@
 /** Opens the configured database for a command while `serve` may be running. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { systemClock } from '@monitor/shared/clock.ts';
+import { makeFolders } from '@monitor/shared/private-files.ts';
 import { readConfig, type Config } from '../../core/config.ts';
 import { processEnvironment } from '../../core/environment.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
@@ -77,7 +78,7 @@ export async function withFile<T>(
   return trying(`use the database ${databaseFile}`, async () => {
     const refusal = refusalToOpen(findFiles(databaseFile, hasKeySetting));
     if (refusal !== null) throw usageError(refusal);
-    mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(databaseFile));
     const db = openDatabase(databaseFile);
     try {
       return await work(db);

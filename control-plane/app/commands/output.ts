@@ -1,6 +1,11 @@
 /** Output of commands: tables for terminals, plain lines for pipes, JSON for programs. */
 export { printJson } from '@monitor/shared/command-output.ts';
+import { takesEscapes } from '@monitor/shared/command-output.ts';
 import { table } from '@monitor/shared/text-table.ts';
+import { processEnvironment } from '../../core/environment.ts';
+
+/** True where a line of progress can be written over. */
+export const isLively = (): boolean => takesEscapes(process.stderr, processEnvironment);
 
 /**
  * Removes control characters: names come from anyone with a key, and a terminal executes escape
@@ -49,7 +54,7 @@ export function progressLine(label: string): {
   return {
     show(done, total) {
       const text = `${label} ${total === 0 ? 100 : Math.floor((done / total) * 100)} %`;
-      if (!process.stderr.isTTY || text === shown) return;
+      if (!isLively() || text === shown) return;
       process.stderr.write(`\r${text}`);
       shown = text;
     },

@@ -3,7 +3,6 @@ import {
   copyFileSync,
   existsSync,
   linkSync,
-  mkdirSync,
   realpathSync,
   renameSync,
   statSync,
@@ -12,6 +11,7 @@ import { dirname, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { systemClock } from '@monitor/shared/clock.ts';
+import { makeFolders } from '@monitor/shared/private-files.ts';
 import { migrateToLatest, migrationState, refuseNewer } from '../../db/migrate.ts';
 import { copyDatabase, integrityProblems, isOpenByAnotherProcess } from '../../db/open.ts';
 import { OperatorError, trying, usageError } from '../../errors/operator-error.ts';
@@ -134,7 +134,7 @@ async function restore(name: string, { yes = false, json = false }: Options): Pr
   if (!yes) await confirm(`This puts ${backup} in the place of ${database}.`);
   using stop = stopOnSignal();
   const done = await trying(`restore ${backup} to ${database}`, async () => {
-    mkdirSync(dirname(database), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(database));
     using copy = new FileInTheMaking(database);
     const progress = progressLine('copied');
     try {

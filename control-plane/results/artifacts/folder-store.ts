@@ -17,7 +17,7 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { tighten } from '@monitor/shared/private-files.ts';
+import { makeFolders, tighten } from '@monitor/shared/private-files.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import type { ArtifactStore } from '../../core/artifact-store.ts';
 
@@ -113,7 +113,7 @@ export async function openFolderStore(
   try {
     if (isShared) await sweepAbandoned(partials, now);
     else await rm(partials, { recursive: true, force: true });
-    await mkdir(partials, { recursive: true, mode: 0o700 });
+    makeFolders(partials);
     tighten(root);
   } catch (error) {
     throw new OperatorError(
