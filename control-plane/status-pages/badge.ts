@@ -1,7 +1,7 @@
 /** The state of a page as a badge, and as JSON for badge services. */
 import type { makeBadge } from 'badge-maker';
 import type { Locale } from './languages/locale.ts';
-import { isKnown } from './view/states.ts';
+import { isKnown, knownState } from './view/states.ts';
 import type { StatusPageView } from './view/view.ts';
 import { stateColor } from './html/palette.ts';
 
@@ -19,9 +19,7 @@ export const loadBadgeMaker = async (): Promise<typeof makeBadge> =>
 
 const messageOf = (view: StatusPageView, locale: Locale): string =>
   locale.texts.inSentence(isKnown(view) ? locale.state(view.state) : locale.texts.noProblemKnown);
-/** Badge services draw what is not known so. */
-const colorOf = (view: StatusPageView): string =>
-  isKnown(view) ? stateColor(view.state) : 'lightgrey';
+const colorOf = (view: StatusPageView): string => stateColor(knownState(view));
 
 export function badgePicture(
   draw: typeof makeBadge,

@@ -2,6 +2,7 @@
 import { Feed } from 'feed';
 import type { Locale } from './languages/locale.ts';
 import type { IncidentView, UpdateView } from './view/incidents.ts';
+import { isKnown } from './view/states.ts';
 import type { ServiceView, StatusPageView } from './view/view.ts';
 import { escapeText, html, type Markup } from '../core/html.ts';
 import { anchorOf } from './html/place.ts';
@@ -24,6 +25,9 @@ function updateMarkup(locale: Locale, { status, description, publicAt }: UpdateV
   return html`<p><strong>${locale.status(status)}</strong> · ${locale.instant(publicAt)}</p>
     ${prose(excerpt(description))}`;
 }
+
+const stateIn = (locale: Locale, service: ServiceView): string =>
+  isKnown(service) ? locale.state(service.state) : locale.texts.notMeasured;
 
 interface Item {
   title: string;
@@ -101,7 +105,7 @@ export function feedText({
     title,
     // Atom requires an author; entries without one inherit it.
     author: { name: plain(view.page.name) },
-    description: service === undefined ? locale.headline(view) : locale.state(service.state),
+    description: service === undefined ? locale.headline(view) : stateIn(locale, service),
     updated: new Date(view.updatedAt),
     generator: false,
     language: locale.language,

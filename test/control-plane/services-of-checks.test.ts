@@ -154,8 +154,16 @@ test('a page shows what the checks of a service report, and the uptime that anal
   assert.doesNotMatch(unmeasured, /All systems operational/);
   const badge = JSON.parse(await seen(bench, '/status/shop/badge.json')) as object;
   assert.deepEqual({ ...badge, message: 'no known problems', color: 'lightgrey' }, badge);
+  const feed = `/status/shop/services/${service.id}/feed.json`;
+  const isWell = async () => [
+    // The sign of what is well is a hook.
+    (await seen(bench, '/status/shop')).includes('M5.8%2010.4l2.8%202.8'),
+    JSON.parse(await seen(bench, feed)).description as string,
+  ];
+  assert.deepEqual(await isWell(), [false, 'Not measured at the moment']);
   await bench.submit(two, 'URL', bench.clock.now());
   assert.equal(await stateNow(), 'operational');
+  assert.deepEqual(await isWell(), [true, 'Operational']);
   assert.match(await seen(bench, '/status/shop'), /<h1>All systems operational<\/h1>/);
   const unknown = { name: 'Search', follows: { groupIds: [900_000] } };
   assert.equal((await bench.cp.api('PUT', path, unknown)).status, 400);

@@ -1,7 +1,7 @@
 import { lazy } from '@monitor/shared/named-commands.ts';
 import { Option, type Command } from 'commander';
 import { formatNames } from '../../movers/decide/formats.ts';
-import { historyOption } from './history-option.ts';
+import { historyOption } from './days-option.ts';
 
 const collect = (value: string, before: string[]) => [...before, value];
 

@@ -1,11 +1,6 @@
 import { lazy } from '@monitor/shared/named-commands.ts';
 import { InvalidArgumentError, type Command } from 'commander';
-import { historyOption } from './history-option.ts';
-
-function wholeDays(text: string): number {
-  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('must be a whole number of days');
-}
+import { daysUpTo, historyOption } from './days-option.ts';
 
 function channels(text: string, before: number[] = []): number[] {
   if (/^[1-9]\d{0,14}$/.test(text)) return [...before, Number(text)];
@@ -49,7 +44,7 @@ export function registerShadow(program: Command): void {
   group
     .command('show')
     .description('list where they differ, with what each side saw')
-    .option('--days <days>', 'how many days back', wholeDays, 1)
+    .option('--days <days>', 'how many days back', daysUpTo(999), 1)
     .option('--check', 'exit 1 if they differ, or too little is compared to say so')
     .option('--url <url>', 'of the control plane; default: as the settings say')
     .option('--json', 'print JSON')

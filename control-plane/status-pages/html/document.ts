@@ -22,7 +22,8 @@ interface Frame {
   title: string;
   /** For link previews. */
   description?: string;
-  state?: ServiceState;
+  /** Null where nobody knows it. */
+  state?: ServiceState | null;
   /** Path below the base, such as `/history`; null for a page without an address. */
   path: string | null;
   query?: Readonly<Record<string, string>>;
@@ -133,7 +134,8 @@ export function document(frame: Frame): Representation {
   const { look, place, path, state = 'operational', description = '' } = frame;
   const { locale } = place;
   const css =
-    paletteCss(look ?? { theme: 'AUTO', themeColors: null }, state) + styleSheetOf(locale);
+    paletteCss(look ?? { theme: 'AUTO', themeColors: null }, state ?? 'operational') +
+    styleSheetOf(locale);
   const links = languageLinks(frame);
   const favicon = pictureAddress(look?.favicon ?? null) ?? tabIcon(state, stateColor(state));
   const isFound = frame.isPublic && path !== null && (frame.status ?? 200) === 200;

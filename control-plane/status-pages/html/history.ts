@@ -1,6 +1,7 @@
 /** Past incidents by month. */
 import { DateTime } from 'luxon';
 import type { IncidentView } from '../view/incidents.ts';
+import { knownState } from '../view/states.ts';
 import type { StatusPageView } from '../view/view.ts';
 import type { Representation } from '../../http/representation.ts';
 import { document } from './document.ts';
@@ -73,7 +74,7 @@ export function historyPage(view: StatusPageView, parts: HistoryParts): Represen
     place,
     title: `${title} – ${view.page.name}`,
     description: words.description(view.page.name, monthName),
-    state: view.state,
+    state: knownState(view),
     path: '/history',
     query: month.to > view.at ? {} : { month: month.name },
     isPublic: !view.page.isPrivate,

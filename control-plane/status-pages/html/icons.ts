@@ -45,9 +45,12 @@ export function stateLabel(
   return html`<span class="state w${rank(state)}">${icon(state)}${words}</span>`;
 }
 
-/** The favicon in the colour of the state. */
-export function tabIcon(state: ServiceState, color: string): string {
-  const shape = shapes[state]
+/** What nobody knows has no sign of a state. */
+const unknownShape = '<circle fill="currentColor" cx="10" cy="10" r="10"/>';
+
+/** The favicon in the colour of the state; null for one that nobody knows. */
+export function tabIcon(state: ServiceState | null, color: string): string {
+  const shape = (state === null ? unknownShape : shapes[state])
     .replaceAll('currentColor', color)
     .replace('class="g"', 'fill="none" stroke="#fff" stroke-width="2" stroke-linecap="round"');
   return `data:image/svg+xml,${encodeURIComponent(

@@ -121,7 +121,7 @@ export function paletteCss(
   return `${light}@media ${condition}{${dark}}`;
 }
 
-/** The colour of a state on an unknown background: badges and favicons. */
-export function stateColor(state: ServiceState): string {
-  return stateColors[state];
+/** The colour of a state on an unknown background: badges and favicons. Badge services draw what is not known so. */
+export function stateColor(state: ServiceState | null): string {
+  return state === null ? 'lightgrey' : stateColors[state];
 }

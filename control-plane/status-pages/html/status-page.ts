@@ -1,6 +1,6 @@
 /** The main page. */
 import { type Locale, localeOf } from '../languages/locale.ts';
-import { isKnown, serviceStates } from '../view/states.ts';
+import { isKnown, knownState, serviceStates } from '../view/states.ts';
 import type { CardView, ServiceView, StatusPageView } from '../view/view.ts';
 import type { Representation } from '../../http/representation.ts';
 import { document } from './document.ts';
@@ -216,7 +216,7 @@ export function statusPage(
     place,
     title: `${headline} – ${page.name}`,
     description: page.description ?? words.description(headline, page.name),
-    state: view.state,
+    state: knownState(view),
     path: '/',
     isPublic: !page.isPrivate,
     canSubscribe,

@@ -31,6 +31,11 @@ export function isKnown({ state, isMeasured }: { state: ServiceState; isMeasured
   return isMeasured || state !== 'operational';
 }
 
+/** Null where it is not known. */
+export function knownState(shown: { state: ServiceState; isMeasured: boolean }) {
+  return isKnown(shown) ? shown.state : null;
+}
+
 /** Operational for an empty list. */
 export function worstState(states: Iterable<ServiceState>): ServiceState {
   const present = new Set(states);

@@ -364,7 +364,7 @@ test('the plan says how many results a history has, and what of it stays there',
   const recorded = recordAccount(7, 1);
   await using other = await serveAccount(recorded);
   await using moving = await mover(other.url, recordedKey);
-  const wrong = await moving.run('--history', '30');
+  const wrong = await moving.run('--history', '30h');
   assert.deepEqual([wrong.code, /must be days, such as 30d/.test(wrong.error)], [2, true]);
   const plain = await moving.run();
   assert.match(plain.out, /begins with the first run, unless --history says for how many days/);
