@@ -155,7 +155,9 @@ const groups = (['sqlite', 'postgres'] as const)
   .flatMap((engine) => {
     const files = filesOf[engine].map((file) => [file, sources.get(file) ?? ''] as const);
     return planGroups(new Map(files), engine);
-  });
+  })
+  // Those of one file fill the lanes at the end.
+  .sort((left, right) => right.files.length - left.files.length);
 const total = groups.reduce((sum, { files }) => sum + files.length, 0);
 await using server = groups.some(({ engine }) => engine === 'postgres')
   ? await startPostgres({ settings: { max_connections: 500 } })

@@ -21,16 +21,24 @@ export interface Group {
 
 /** A line of a comment in a test file that must not share its process with others, with the reason. */
 const ownProcess = /^(?:\/\/| \*) Own process: (\S.*)/m;
+/** One in a file that looks at pages in a context of its own. A few such files share a process and its browser. */
+const sharedBrowser = /^(?:\/\/| \*) Shared browser: \S/m;
 
-/** More would save little, and leave a processor without work at the end. */
-const maxFilesPerGroup = 20;
+/** Each process costs two seconds of CPU before it is fast. With more files one lane would end long after the others. */
+const maxFilesPerGroup = 60;
+/** Their control planes are all open from the first test to the last, and a browser that lives long gets slow. */
+const maxFilesPerBrowser = 6;
 
 /** A hook that runs for all tests of a process, not for those of its file alone. */
 const hookOfEach = /^(?:after|before)Each\(/m;
 
 /** True for a file whose tests need a process of their own: each of `test/e2e/`, and those that say so. */
+const isAlone = (file: string, source: string): boolean =>
+  file.startsWith('test/e2e/') || ownProcess.test(source) || hookOfEach.test(source);
+
+/** True for a file that is apart from the quick ones. */
 export function needsOwnProcess(file: string, source: string): boolean {
-  return file.startsWith('test/e2e/') || ownProcess.test(source) || hookOfEach.test(source);
+  return isAlone(file, source) || sharedBrowser.test(source);
 }
 
 /** As its reason says; files of `test/e2e/` wait for slots of checks. */
@@ -118,30 +126,39 @@ export function filesForPostgres(
     .map(([file]) => file);
 }
 
-/** Neighbours share a process, unless one needs its own. Those come first, since they last longest. */
+/** Neighbours share a process, unless one needs its own. */
 export function planGroups(
   sources: ReadonlyMap<string, string>,
   engine: TestEngine = 'sqlite',
 ): Group[] {
   const files = [...sources.keys()].sort();
-  const { alone = [], shared = [] } = Object.groupBy(files, (file) =>
-    needsOwnProcess(file, sources.get(file) ?? '') ? 'alone' : 'shared',
+  const sourceOf = (file: string): string => sources.get(file) ?? '';
+  const {
+    alone = [],
+    pages = [],
+    shared = [],
+  } = Object.groupBy(files, (file) =>
+    isAlone(file, sourceOf(file))
+      ? 'alone'
+      : sharedBrowser.test(sourceOf(file))
+        ? 'pages'
+        : 'shared',
   );
   const areaOf = (file: string): string => file.split('/').slice(0, 2).join('/');
-  const groups: Group[] = alone.map((file) => ({
-    engine,
-    files: [file],
-    load: loadOf(file, sources.get(file) ?? ''),
-  }));
-  let group: string[] = [];
-  for (const file of shared) {
-    const [first] = group;
-    const isFull = group.length === maxFilesPerGroup;
-    if (first === undefined || isFull || areaOf(first) !== areaOf(file)) {
-      group = [];
-      groups.push({ engine, files: group, load: 'computes' });
+  const together = (some: readonly string[], most: number): Group[] => {
+    const groups: (Group & { files: string[] })[] = [];
+    for (const file of some) {
+      const last = groups.at(-1);
+      const isNext = last === undefined || last.files.length === most;
+      if (isNext || areaOf(last.files[0] ?? '') !== areaOf(file)) {
+        groups.push({ engine, files: [file], load: 'computes' });
+      } else last.files.push(file);
     }
-    group.push(file);
-  }
-  return groups;
+    return groups;
+  };
+  return [
+    ...together(shared, maxFilesPerGroup),
+    ...together(pages, maxFilesPerBrowser),
+    ...alone.map((file) => ({ engine, files: [file], load: loadOf(file, sourceOf(file)) })),
+  ];
 }

@@ -1,4 +1,4 @@
-// Own process: it starts a browser.
+// Shared browser: its pages have contexts of their own.
 /** OAuth clients that get a key by the consent of a person, and those that try to get one otherwise. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

@@ -1,4 +1,4 @@
-// Own process: it starts browsers.
+// Shared browser: its pages have contexts of their own.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';

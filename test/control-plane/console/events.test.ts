@@ -1,4 +1,4 @@
-// Own process: it starts browsers.
+// Shared browser: its pages have contexts of their own.
 /** What happened around a check, on the time axis of its charts. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

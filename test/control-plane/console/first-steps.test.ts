@@ -1,4 +1,4 @@
-// Own process: it starts browsers.
+// Shared browser: its pages have contexts of their own.
 /** A fresh installation in a real browser, up to the first alert. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

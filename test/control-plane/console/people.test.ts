@@ -1,4 +1,4 @@
-// Own process: it starts browsers.
+// Shared browser: its pages have contexts of their own.
 /** The console of a team: the first person, an invitation, roles, a profile. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

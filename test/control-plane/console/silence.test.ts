@@ -1,4 +1,4 @@
-// Own process: it starts browsers.
+// Shared browser: its pages have contexts of their own.
 /** A control plane that stops while somebody looks at the console: a real process, a real browser. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,4 +1,4 @@
-// Own process: it starts a browser.
+// Shared browser: its pages have contexts of their own.
 /** Test sessions in the console: found, read, cancelled by keyboard, and pleasant in every width. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,4 +1,4 @@
-// Own process: it starts browsers.
+// Shared browser: its pages have contexts of their own.
 /** Signing in with a real OpenID provider, in a real browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

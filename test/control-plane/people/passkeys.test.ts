@@ -1,4 +1,4 @@
-// Own process: it starts browsers.
+// Shared browser: its pages have contexts of their own.
 /** Passkeys in a real browser with a virtual authenticator, and attacks on them. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';

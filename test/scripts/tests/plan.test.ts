@@ -9,7 +9,7 @@ import {
 
 const shared = "import test from 'node:test';\n";
 
-test('a file that says why it needs a process has one, each of e2e too, and they come first', () => {
+test('a file that says why it needs a process has one, and each of e2e', () => {
   const sources = new Map([
     ['test/agent/b.test.ts', shared],
     ['test/agent/c.test.ts', `// Own process: it starts browsers.\n${shared}`],
@@ -21,10 +21,10 @@ test('a file that says why it needs a process has one, each of e2e too, and they
   assert.deepEqual(
     planGroups(sources).map(({ files }) => files),
     [
+      ['test/agent/a.test.ts', 'test/agent/b.test.ts'],
       ['test/agent/c.test.ts'],
       ['test/agent/d.test.ts'],
       ['test/e2e/z.test.ts'],
-      ['test/agent/a.test.ts', 'test/agent/b.test.ts'],
     ],
   );
 });
@@ -57,14 +57,25 @@ test('files of e2e wait, and those that give it as their reason; others burn', (
 
 test('no file is left out, none runs twice, and a process has files of one area', () => {
   const files = ['agent', 'control-plane', 'shared'].flatMap((area) =>
-    Array.from({ length: 30 }, (_file, index) => `test/${area}/${index}.test.ts`),
+    Array.from({ length: 90 }, (_file, index) => `test/${area}/${index}.test.ts`),
   );
   const groups = planGroups(new Map(files.map((file) => [file, shared])));
   assert.deepEqual(groups.flatMap((group) => group.files).sort(), files.toSorted());
   for (const group of groups) {
     assert.equal(new Set(group.files.map((file) => file.split('/')[1])).size, 1);
-    assert.ok(group.files.length <= 20);
+    assert.ok(group.files.length <= 60);
   }
+});
+
+test('files that look at pages share processes, and not with others', () => {
+  const files = Array.from({ length: 8 }, (_file, index) => `test/control-plane/${index}.test.ts`);
+  const pages = `// Shared browser: its pages have contexts of their own.\n${shared}`;
+  const sources = new Map(files.map((file, index) => [file, index === 0 ? shared : pages]));
+  const groups = planGroups(sources);
+  assert.deepEqual(
+    groups.map((group) => group.files),
+    [files.slice(0, 1), files.slice(1, 7), files.slice(7)],
+  );
 });
 
 test('a reason is asked for', () => {
