@@ -25,12 +25,10 @@ function secondsOf(row: SourceObject, column: string, otherwise: number): number
   const text = row.text(column);
   if (text === '') return otherwise;
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : goDuration(text);
-  if (seconds === null) throw new SourceError(`\`${column}\` is not a number of seconds: ${text}`);
+  if (seconds === null || (seconds === 0 && column === 'interval'))
+    throw new SourceError(`\`${column}\` is not a number of seconds: ${text}`);
   return seconds;
 }
-
-const isOn = (row: SourceObject, column: string) =>
-  ['true', 'yes', '1', 'on'].includes(row.text(column).toLowerCase());
 
 function accepted(row: SourceObject, entry: Entry): readonly Assertion[] {
   const text = row.text('status_codes');
@@ -67,8 +65,8 @@ const http: Kind = (row, entry) => {
     body,
     bodyType: typeByStart(body),
     basicAuth: username + password === '' ? null : { username, password },
-    followRedirects: isOn(row, 'follow_redirects'),
-    skipSSL: isOn(row, 'skip_tls'),
+    followRedirects: row.flag('follow_redirects'),
+    skipSSL: row.flag('skip_tls'),
     ipFamily: ipFamilyOf(row),
     assertions: [
       ...accepted(row, entry),
@@ -78,7 +76,11 @@ const http: Kind = (row, entry) => {
   });
 };
 
-const ipFamilyOf = (row: SourceObject) => (/6$/.test(row.text('ip_family')) ? 'IPv6' : 'IPv4');
+function ipFamilyOf(row: SourceObject): 'IPv4' | 'IPv6' {
+  const text = row.text('ip_family');
+  if (!/[46]$|^$/.test(text)) throw new SourceError(`\`ip_family\` is neither 4 nor 6: ${text}`);
+  return text.endsWith('6') ? 'IPv6' : 'IPv4';
+}
 
 const tcp: Kind = (row) => {
   const address = make.addressOf(row.text('target'));
@@ -123,7 +125,12 @@ function convertRow(plan: Plan, row: SourceObject): void {
   const entry = plan.entry('row', id, name);
   const type = typeOf(row);
   const kind = lookUp(kinds, type);
-  if (kind === undefined) return entry.nothing(`type \`${type}\` has no counterpart`);
+  if (kind === undefined) {
+    const isUnsaid = type === '';
+    return entry.nothing(
+      isUnsaid ? 'it has no `type`, and no scheme' : `type \`${type}\` has no counterpart`,
+    );
+  }
   const made = kind(row, entry);
   const interval = secondsOf(row, 'interval', 60);
   const delay = secondsOf(row, 'retry_delay', 60);
@@ -134,7 +141,7 @@ function convertRow(plan: Plan, row: SourceObject): void {
     name,
     description: row.text('description'),
     tags: row.text('tags').split(/[;,]/),
-    active: isOn(row, 'active'),
+    active: row.flag('active'),
     groupId: plan.group(row.text('group')),
   };
   for (const column of row.unread()) {
@@ -150,6 +157,14 @@ function convertRow(plan: Plan, row: SourceObject): void {
   });
 }
 
+/** Of two columns with one name, the first would be lost. */
+function namesIn(header: readonly string[]): string[] {
+  const names = header.map((name) => name.trim().toLowerCase());
+  const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
+  if (twice !== undefined) throw new Error(`there are two columns \`${twice}\``);
+  return names;
+}
+
 function convert(files: readonly SourceFile[], plan: Plan): void {
   for (const file of files) {
     let rows: Record<string, string>[];
@@ -158,7 +173,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
         ...{ bom: true, skip_empty_lines: true, trim: true },
         // As spreadsheets write it where a comma is the decimal sign.
         delimiter: /^[^\n,]*;/.test(file.text) ? ';' : ',',
-        columns: (header: string[]) => header.map((name) => name.trim().toLowerCase()),
+        columns: (header: string[]) => namesIn(header),
       });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

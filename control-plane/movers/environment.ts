@@ -4,13 +4,15 @@
  * variable, where a check can use one, or the name of the variable.
  */
 import { isFields } from '@monitor/shared/fields.ts';
+import { variableMark } from './source-object.ts';
 import { type Plan, type Resource, variablePrefix } from './plan.ts';
 
 /** Neither YAML nor a URL changes it. */
 const markOf = (index: number): string => `zq7env${index}q7z`;
-const marks = /zq7env(\d+)q7z/g;
+const marks = new RegExp(variableMark, 'g');
 /** Numbers, times and switches decide how a file is read, and hide nothing. */
-const isPlain = (value: string): boolean => /^(\d{1,5}(ms|s|m|h)?|true|false)$/.test(value);
+const isPlain = (value: string): boolean =>
+  /^(\d{1,5}(ms|s|m|h)?|true|false|yes|no|on|off)$/.test(value);
 /** Of API checks, where templates are filled in. */
 const inRequest =
   /^request\.(url|body|(headers|queryParameters)\.\d+\.value|basicAuth\.(username|password))$/;

@@ -6,6 +6,9 @@ export class SourceError extends Error {}
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+/** Stands in the place of a variable that is filled in later, see `environment.ts`. */
+export const variableMark = /zq7env(\d+)q7z/;
+
 const places = new WeakMap<object, string>();
 
 /** Remembers where a record or a list begins in its file. */
@@ -82,16 +85,33 @@ export class SourceObject {
     return typeof value === 'object' ? '' : textOf(value);
   }
 
-  /** A number, also one in a text; `otherwise` for anything else. */
-  number(name: string, otherwise = 0): number {
-    const value = this.get(name);
-    const isNumber = typeof value === 'string' && value.trim() !== '' && Number.isFinite(+value);
-    return isNumber || typeof value === 'number' ? Number(value) : otherwise;
+  #refuse(name: string, what: string): SourceError {
+    const place = placeOf(this.#fields);
+    const text = textOf(this.get(name));
+    return new SourceError(`${place === null ? '' : `${place}: `}\`${name}\` is ${what}: ${text}`);
   }
 
-  /** True for true, 1 and their texts. */
+  /** The text of what can only be read as a number or a word; empty where it is not known yet. */
+  #word(name: string): string {
+    const word = textOf(this.get(name)).trim().toLowerCase();
+    return variableMark.test(word) ? '' : word;
+  }
+
+  /** A number, also one in a text; `otherwise` where there is none. Throws `SourceError` for another value. */
+  number(name: string, otherwise = 0): number {
+    const word = this.#word(name);
+    if (word === '') return otherwise;
+    if (!Number.isFinite(Number(word))) throw this.#refuse(name, 'not a number');
+    return Number(word);
+  }
+
+  /** False where there is none. Throws `SourceError` for what is neither true nor false, also in YAML 1.1. */
   flag(name: string): boolean {
-    return ['true', '1'].includes(this.text(name));
+    const word = this.#word(name);
+    if (['true', 'yes', 'y', 'on'].includes(word)) return true;
+    if (['', 'false', 'no', 'n', 'off'].includes(word)) return false;
+    if (!Number.isFinite(Number(word))) throw this.#refuse(name, 'neither true nor false');
+    return Number(word) !== 0;
   }
 
   list(name: string): readonly unknown[] {

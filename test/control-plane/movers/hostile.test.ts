@@ -207,6 +207,44 @@ test('credentials in a URL that are not encoded keep no other from being importe
   assert.deepEqual(same.resources, plan.resources);
 });
 
+test('a value that is neither read nor reported is refused with its name', () => {
+  const csv = (columns: string, row: string) => [
+    {
+      path: 'checks.csv',
+      text: `name,target,${columns}\na,https://a.example/,${row}\n`,
+      tables: null,
+    },
+  ];
+  const gatus = (fields: string) => [
+    {
+      path: 'gatus.yaml',
+      text: `endpoints:\n  - name: a\n    url: https://a.example/\n    interval: 1m\n    ${fields}\n    conditions: ["[STATUS] == 200"]\n`,
+      tables: null,
+    },
+  ];
+  for (const [files, problem] of [
+    [csv('active', 'WAHR'), /row 1 .*`active` is neither true nor false: WAHR/],
+    [csv('ip_family', 'dual'), /`ip_family` is neither 4 nor 6: dual/],
+    [csv('retries', 'many'), /`retries` is not a number: many/],
+    [csv('interval', '0'), /`interval` is not a number of seconds: 0/],
+    [csv('Target', 'https://b.example/'), /there are two columns `target`/],
+    [gatus('enabled: maybe'), /gatus\.yaml:2: `enabled` is neither true nor false: maybe/],
+  ] as const) {
+    assert.throws(() => planOf(files), problem);
+  }
+  // Programs in Go take these words of YAML 1.1 for a field that is true or false.
+  for (const [word, isOn] of [
+    ['yes', true],
+    ['On', true],
+    ['y', true],
+    ['no', false],
+    ['off', false],
+  ] as const) {
+    const [check] = planOf(gatus(`enabled: ${word}`)).resources;
+    assert.equal(check?.payload['activated'], isOn, word);
+  }
+});
+
 test('what was not created is not exact, and leaves no credential behind', () => {
   const text =
     'name,target,username,password,record_type,type\na,https://a.example/,ada,secret,,\nb,b.example,,,NONE,dns\n';
