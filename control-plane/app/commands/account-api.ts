@@ -85,9 +85,16 @@ export class AccountApi {
 
   constructor(url: string | undefined) {
     this.url = (url ?? ownUrl()).replace(/\/+$/, '');
-    this.#key = processEnvironment[keyName] ?? '';
+    if (!/^https?:$/.test(URL.parse(this.url)?.protocol ?? '')) {
+      throw usageError(`"${this.url}" is no http or https address: name that of the control plane`);
+    }
+    this.#key = (processEnvironment[keyName] ?? '').trim();
     if (this.#key === '') {
       throw usageError(keyAdvice);
+    }
+    // What refuses it as a header would show it.
+    if (!/^[!-~]+$/.test(this.#key)) {
+      throw usageError(`${keyName} has characters that no key has, such as a line break within it`);
     }
   }
 

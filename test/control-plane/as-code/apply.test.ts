@@ -216,6 +216,13 @@ test('the commands write a folder, print a plan, apply it, and say what is missi
 
   const noKey = new Operator(place.path, { CONTROL_PLANE_API_KEY: 'cu_0', PUBLIC_URL: first.url });
   assert.match(await noKey.refused(1, 'export', folder), /Bad Token; set CONTROL_PLANE_API_KEY to/);
+  const broken = new Operator(place.path, {
+    CONTROL_PLANE_API_KEY: 'cu_0\ncu_1',
+    PUBLIC_URL: first.url,
+  });
+  assert.doesNotMatch(await broken.refused(2, 'export', folder), /cu_[01]/);
+  const elsewhere = await noKey.refused(2, 'export', folder, '--url', 'ftp://a');
+  assert.match(elsewhere, /"ftp:\/\/a" is no http or https address/);
 
   const missing = await there.refused(2, 'apply', folder);
   assert.match(missing, /it needs .*VARIABLE_TOKEN.*Nothing was changed/);
