@@ -194,10 +194,23 @@ function typedTarget(actual: unknown, target: string): string | number {
     : target;
 }
 
+const tooDeep = 'a value that is nested too deeply to be read';
+
+/** Null where the stack is too short for a value: a target chooses how deep its answer is. */
+function unlessTooDeep<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
 function shown(value: unknown): unknown {
   if (typeof value === 'string') return value.slice(0, shownLength);
   if (typeof value !== 'object' && typeof value !== 'bigint') return value;
-  const text = JSON.stringify(value, asTexts);
+  const text = unlessTooDeep(() => JSON.stringify(value, asTexts)) ?? tooDeep;
+  if (text === tooDeep) return text;
   return text.length > shownLength ? text.slice(0, shownLength) : (JSON.parse(text) as unknown);
 }
 
@@ -236,7 +249,10 @@ function evaluateOne(
   const values = read.isList ? (read.actual as unknown[]) : [read.actual];
   const candidates = values.length === 0 ? [undefined] : values;
   const wanted = read.target ?? target;
-  const offender = candidates.findIndex((value) => !holds(comparison, value, wanted));
+  const offender = unlessTooDeep(() =>
+    candidates.findIndex((value) => !holds(comparison, value, wanted)),
+  );
+  if (offender === null) return { ...base, error: `${expected}, found ${tooDeep}` };
   const compared = values.length > 1 && offender < 0 ? values : candidates[Math.max(offender, 0)];
   const actual = shown(read.shown ?? compared);
   const result = { ...base, target: typedTarget(actual, target), actual };

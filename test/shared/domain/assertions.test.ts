@@ -143,6 +143,23 @@ test('a path or pattern that cannot be read is a failed assertion, not a crash',
   assert.match(onDns('TEXT_ANSWER', '(', 'EQUALS', 'x')?.error ?? '', /cannot read/);
 });
 
+test('what is nested too deeply is judged by what can be read of it, and is no crash', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+  for (const [comparison, isHeld] of [
+    ['NOT_EMPTY', true],
+    ['NOT_NULL', true],
+    ['HAS_KEY', true],
+    ['IS_EMPTY', false],
+    ['EQUALS', false],
+    ['NOT_EQUALS', false],
+    ['NOT_HAS_VALUE', false],
+  ] as const) {
+    const { error, actual } = evaluated(comparison, deep, '0') ?? {};
+    assert.equal(error === undefined, isHeld, comparison);
+    assert.match(error ?? (actual as string), /nested too deeply/);
+  }
+});
+
 test('a pattern compares its first capture group, with or without slashes', () => {
   for (const pattern of ['max-age=(\\d+)', '/max-age=(\\d+)/']) {
     const found = onDns('TEXT_ANSWER', pattern, 'GREATER_THAN', '100000');
