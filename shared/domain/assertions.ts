@@ -258,8 +258,14 @@ function evaluateOne(
   const result = { ...base, target: typedTarget(actual, target), actual };
   if (offender < 0) return result;
   const found = actual === undefined ? 'nothing' : asText(actual).slice(0, 300) || 'no text';
-  const isNoNumber = comparison.endsWith('_THAN') && actual !== undefined && !isNumber(compared);
-  const remark = isNoNumber ? ', which is not a number' : '';
+  const isOrder = comparison.endsWith('_THAN') && actual !== undefined;
+  const isNoNumber = isOrder && !isNumber(compared);
+  const isNoLimit = isOrder && !isNoNumber && !isNumber(wanted);
+  const remark = isNoNumber
+    ? ', which is not a number'
+    : isNoLimit
+      ? `, and "${wanted}" is not a number`
+      : '';
   return { ...result, error: `${expected}, found ${found}${remark}` };
 }
 

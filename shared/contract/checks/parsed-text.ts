@@ -24,8 +24,9 @@ function parse(text: string): { document: unknown } | null {
     // Reading each number again takes its time.
     const hasLong = /\d{16}/.test(text);
     return { document: hasLong ? JSON.parse(text, withAllDigits) : JSON.parse(text) };
-  } catch {
-    return null;
+  } catch (error) {
+    // Of nesting that is too deep for the second reading.
+    return error instanceof RangeError ? { document: JSON.parse(text) } : null;
   }
 }
 

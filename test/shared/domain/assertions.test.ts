@@ -206,6 +206,7 @@ test('a target is shown as a number beside a number, and as it was written other
 test('what is no number is said to be none', () => {
   const { error } = onDns('TEXT_ANSWER', 'status', 'GREATER_THAN', '1') ?? {};
   assert.match(error ?? '', /found status, which is not a number$/);
+  assert.match(evaluated('LESS_THAN', 5, 'x')?.error ?? '', /found 5, and "x" is not a number$/);
 });
 
 test('patterns and paths that are too slow for their text fail, and stop', () => {
