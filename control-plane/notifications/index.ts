@@ -21,7 +21,7 @@ export {
 } from './outgoing.ts';
 export { accountsWithoutChannels, withoutChannels } from './deliver.ts';
 export { messagesOfAgents, problemOfAgents } from './by-agents.ts';
-export { brokenTemplate } from './channels/webhook.ts';
+export { brokenField } from './channels/webhook.ts';
 export { withoutSlackApp } from './channels/slack-app.ts';
 export { pruneSlackMessages } from './slack-messages.ts';
 export { startOutboxSender, type WebhookConsumer } from './outbox-sender.ts';

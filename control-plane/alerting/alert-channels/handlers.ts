@@ -14,7 +14,7 @@ import type { Handlers } from '../../http/handlers.ts';
 import { bodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
 import {
   abandonNotifications,
-  brokenTemplate,
+  brokenField,
   keepsOpen,
   problemOfAgents,
   withoutSlackApp,
@@ -61,12 +61,12 @@ async function subscribe(
   await writeSubscription(db, accountId, channelId, subscription);
 }
 
-/** Refuses templates that could not be rendered later. */
-function checkTemplates(type: string, config: unknown): void {
+/** Refuses what could not be sent later. */
+function checkSendable(type: string, config: unknown): void {
   if (type !== 'WEBHOOK') return;
-  const broken = brokenTemplate(config as Parameters<typeof brokenTemplate>[0]);
+  const broken = brokenField(config as Parameters<typeof brokenField>[0]);
   if (broken !== null) {
-    throw invalidField(`config.${broken.field}`, `cannot be completed: ${broken.problem}`);
+    throw invalidField(`config.${broken.field}`, broken.problem);
   }
 }
 
@@ -87,7 +87,7 @@ export function alertChannelsOf(services: Services) {
       return { type: row.type as AlertChannelType, config, ...preferencesOf(row) };
     },
     toColumns({ type, config, ...fields }: ChannelFields, { accountId, changes }) {
-      if (changes.config !== undefined) checkTemplates(type, config);
+      if (changes.config !== undefined) checkSendable(type, config);
       checkGrouping(type, fields.grouping);
       const config_json = secrets.encrypt(JSON.stringify(config), accountId);
       return { type, config_json, ...toPreferenceColumns(fields) };

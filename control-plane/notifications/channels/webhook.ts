@@ -49,11 +49,19 @@ function templatesOf(config: WebhookConfig): [field: string, template: string][]
   ];
 }
 
-/** The first template that cannot be parsed. */
-export function brokenTemplate(config: WebhookConfig): { field: string; problem: string } | null {
+/** A token of HTTP: every request with another name would fail, and its alert be lost. */
+const headerName = /^[!#$%&'*+.^_`|~\w-]+$/;
+
+/** The first field with which no notification could be sent. */
+export function brokenField(config: WebhookConfig): { field: string; problem: string } | null {
+  const unnamed = config.headers.findIndex(({ key }) => !headerName.test(key.trim()));
+  if (unnamed !== -1) {
+    const problem = 'must be the name of a header: letters, digits and -';
+    return { field: `headers.${unnamed}.key`, problem };
+  }
   for (const [field, template] of templatesOf(config)) {
     const problem = templateProblem(template);
-    if (problem !== null) return { field, problem };
+    if (problem !== null) return { field, problem: `cannot be completed: ${problem}` };
   }
   return null;
 }

@@ -266,6 +266,8 @@ test('a broken template is refused when it is saved, by field, and fails with it
     [{ ...good, template: '{{shout X}}' }, 'config.template'],
     [{ ...good, url: `${receiver.url}/{{#X}}` }, 'config.url'],
     [{ ...good, headers: [{ key: 'a', value: '{{' }] }, 'config.headers.0.value'],
+    [{ ...good, headers: [{ key: 'X Key', value: 'a' }] }, 'config.headers.0.key'],
+    [{ ...good, headers: [{ key: 'Schlüssel:', value: 'a' }] }, 'config.headers.0.key'],
     [
       { ...good, queryParameters: [{ key: 'a', value: '{{> x}}' }] },
       'config.queryParameters.0.value',
