@@ -1,7 +1,6 @@
 /** Analytics endpoints. */
 import {
   analyticsTypeRoutes,
-  maxResultsInAll,
   maxResultsPerCheck,
   maxSuiteResults,
   type Commit,
@@ -16,7 +15,7 @@ import { analyticsOf, metricsOf, type Metric } from '@monitor/shared/domain/metr
 import { invalidQuery, notFound } from '../errors/api-error.ts';
 import { fromJson, toTimestamp } from '../db/columns.ts';
 import type { Db } from '../db/tables.ts';
-import { aggregate, analyticsWindow, seriesOf, type Series } from './decide/analytics.ts';
+import { analyticsWindow, seriesOf, type Series } from './decide/analytics.ts';
 import { csvOf } from '../core/decide/csv.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { type SuiteTest, testsOfSuite } from './decide/suite-tests.ts';
@@ -24,30 +23,16 @@ import { buckets } from './decide/roll-ups/spans.ts';
 import { asCsv, wantsCsv } from '../http/answer.ts';
 import type { BoundRoute, Handler, Handlers } from '../http/handlers.ts';
 import { listAnalysedChecks, type AnalysedCheck } from './analysed-checks.ts';
+import { figuresOf, readFigures } from './figures-of-checks.ts';
 import { readSamples } from './read-samples.ts';
 import { readTallies } from './read-tallies.ts';
 import { readWholeWindow } from './read-whole-window.ts';
 import type { Services } from '../core/services.ts';
 
-type AskedMetric = Pick<Metric, 'name' | 'base' | 'statistic'>;
-
 function windowOf(given: Parameters<typeof analyticsWindow>[0], now: number): Window {
   const window = analyticsWindow(given, now);
   if ('field' in window) throw invalidQuery(window.field, window.problem);
   return window;
-}
-
-/** The figures of one check in answers about many checks, under their field names. */
-function figuresOf(type: CheckType): AskedMetric[] {
-  const { figures } = analyticsOf[type];
-  return [
-    { name: 'availability', base: 'availability', statistic: 'avg' },
-    ...figures.flatMap(({ prefix, base, statistics }) =>
-      statistics.map((statistic) => ({
-        ...{ name: `${prefix}_${statistic}`, base: base.name, statistic },
-      })),
-    ),
-  ];
 }
 
 function metadataOf(metrics: readonly Metric[]) {
@@ -219,41 +204,9 @@ export function analyticsHandlers(services: Services): Handlers<typeof analytics
       const { accountId } = principal;
       const now = clock.now();
       const window = windowOf(query, now);
-      const order = new Map(body.checkIds.map((id, index) => [id, index]));
-      const answer = await readPool.read(accountId, async (db) => {
-        const known = await listAnalysedChecks(db, accountId, { ids: body.checkIds });
-        const checks = known.toSorted(
-          (left, right) => (order.get(left.id) ?? 0) - (order.get(right.id) ?? 0),
-        );
-        const numbersOf = [];
-        let left = maxResultsInAll;
-        for (const [index, check] of checks.entries()) {
-          const figures = figuresOf(check.type);
-          // The read budget is shared: each check leaves the unused rest to the next ones.
-          const share = Math.max(1, Math.floor(left / (checks.length - index)));
-          const { tallies, read } = await readWholeWindow(
-            db,
-            {
-              accountId,
-              checkId: check.id,
-              checkType: check.type,
-              window,
-              bases: figures.map(({ base }) => base),
-              statuses: [],
-              withImported: true,
-              maxResults: Math.min(share, maxResultsPerCheck),
-            },
-            now,
-          );
-          left -= read;
-          const numbers = aggregate(tallies.get(0)?.get(null), figures);
-          numbersOf.push({
-            ...{ checkId: check.id, checkType: check.type, availability: null },
-            ...numbers,
-          });
-        }
-        return numbersOf;
-      });
+      const answer = await readPool.read(accountId, (db) =>
+        readFigures(db, { accountId, checkIds: body.checkIds, window, now }),
+      );
       if (wantsCsv(query.format, headers)) return asCsv(csvOf(figureColumns, answer), 'checks.csv');
       return answer;
     },

@@ -7,6 +7,7 @@ export {
   availabilityOfChecks,
   meanAvailability,
 } from './availability-of-checks.ts';
+export { dayFigures } from './figures-of-checks.ts';
 export { hourMs, hourOf } from './decide/roll-ups/cell.ts';
 export { ImportedSums, retryHistories } from './imported-sums.ts';
 export { reportingHandlers } from './reporting/handlers.ts';

@@ -35,6 +35,7 @@ import {
   analyticsHandlers,
   analyticsTypeBindings,
   checkEventHandlers,
+  dayFigures,
   prometheusHandlers,
   reportingHandlers,
 } from '../analytics/index.ts';
@@ -139,7 +140,7 @@ export function bindApi({
     artifact: artifactHandlers(services),
     baseline: baselineHandlers(services, codeBundles),
     checkStatus: checkStatusHandlers(services),
-    checkOverview: checkOverviewHandlers(services),
+    checkOverview: checkOverviewHandlers(services, dayFigures(services)),
     checkEvent: checkEventHandlers(services),
     analytics: analyticsHandlers(services),
     reporting: reportingHandlers(services),

@@ -136,6 +136,8 @@ export interface Read<Data> {
   problem: Problem | null;
   /** True before the first answer. */
   isLoading: boolean;
+  /** True while the data is that of an earlier question. */
+  isOld: boolean;
   reload: () => Promise<void>;
 }
 

@@ -6,6 +6,7 @@ import { exchangeFields } from '@monitor/shared/contract/check-result.ts';
 import { sixHoursMs } from '@monitor/shared/contract/check-result-routes.ts';
 import { terminalStatuses } from '@monitor/shared/contract/check-trigger.ts';
 import { maxChecksPerRequest } from '@monitor/shared/contract/analytics.ts';
+import { maxSortedByFigures } from '@monitor/shared/contract/check-overview.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes as definitions } from '@monitor/shared/contract/checks/index.ts';
 import { roles } from '@monitor/shared/contract/route.ts';
@@ -46,4 +47,11 @@ export const phases = [...measuredMetrics.values()]
   .toSorted((left, right) => left.storedAs - right.storedAs)
   .map(({ place, name, label }) => ({ name: place?.at(-1) ?? name, label }));
 
-export { terminalStatuses, exchangeFields, maxChecksPerRequest, roles, sixHoursMs };
+export {
+  terminalStatuses,
+  exchangeFields,
+  maxChecksPerRequest,
+  maxSortedByFigures,
+  roles,
+  sixHoursMs,
+};

@@ -3,6 +3,7 @@
  * and from time to time while the page is visible.
  */
 import {
+  keepPreviousData,
   QueryClient,
   useQuery as useCached,
   type Query,
@@ -23,7 +24,7 @@ type Key = readonly [path: string | null, query: object];
 interface Refreshing {
   everyMs?: number | null;
   liveMs?: number | null;
-  namesChecks?: boolean;
+  ofStates?: boolean;
 }
 
 /** `at` is when all of it was read, in ms since the epoch. */
@@ -50,11 +51,6 @@ onReachabilityChange((change) => {
 // It notices when the page is shown again.
 cache.mount();
 
-/** An entry of a list whose changes are named. */
-interface Named {
-  id: string;
-}
-
 /** What else shows a change, by the first word of the path that is read. */
 const sources: Record<string, string[]> = {
   checks: ['deletions', 'check-results'],
@@ -72,8 +68,6 @@ const ofResults = [
   ...['check-overview', 'check-results', 'check-runs', 'check-alerts', 'alert-notifications'],
   ...['alert-overview', 'analytics', 'error-groups', 'test-sessions'],
 ];
-/** Names of checks fit into an address that every proxy takes. */
-const maxNamed = 100;
 /** Results come all the time: they are read together. */
 const resultsEveryMs = 15_000;
 /** Between two reads at intervals. */
@@ -93,34 +87,14 @@ async function readAgain(queryKey: Key) {
   await join();
 }
 
-/** Reads the checks that are named, and leaves the others as they are. */
-async function readNamed(of: Query, ids: string[]) {
-  const [path, query] = of.queryKey;
-  try {
-    for (let from = 0; from < ids.length; from += maxNamed) {
-      const named = { ...query, checkId: ids.slice(from, from + maxNamed) };
-      const { data } = await send<Named[]>(path ?? '', { query: named });
-      const before = cache.getQueryData<Entry>(of.queryKey);
-      if (before === undefined || of.state.fetchStatus !== 'idle')
-        return await readAgain(of.queryKey);
-      const next = new Map(data.map((entry) => [entry.id, entry]));
-      const merged = (before.data as Named[]).map((entry) => next.get(entry.id) ?? entry);
-      cache.setQueryData(of.queryKey, { ...before, data: merged, etag: null });
-    }
-    return undefined;
-  } catch {
-    return readAgain(of.queryKey);
-  }
-}
-
 const timers = new WeakMap<Query, number>();
 
 function onResults(query: Query, ids: string[]) {
   if (!ofResults.includes(placeOf(query.queryKey[0] ?? ''))) return;
   // Views that show the same may ask for it in different ways.
   const asked = query.observers.flatMap(({ options: { meta } }) => meta ?? []);
-  if (asked.some(({ namesChecks }) => namesChecks)) {
-    if (ids.length > 0) void readNamed(query, ids);
+  if (asked.some(({ ofStates }) => ofStates)) {
+    if (ids.length > 0) void readAgain(query.queryKey);
     return;
   }
   const everyMs = Math.min(...asked.map((each) => each.everyMs ?? Infinity));
@@ -160,11 +134,12 @@ onLiveEvent((event) => {
 /**
  * Reads `path`; null reads nothing. With `everyMs` it reads again while the page is visible, and for
  * new results no more often than that. `liveMs` is the same while the server says what changes.
- * With `namesChecks`, only the checks are read again whose state changed.
+ * With `ofStates`, results are only read when a check changed its state. With `keepsOld`, what another query
+ * of the same view answered is shown until this one does.
  */
 export function useQuery<Path extends PathOf<'GET'>>(
   path: Path | null,
-  options: Refreshing & { query?: CallOptions<'GET', Path>['query'] } = {},
+  options: Refreshing & { query?: CallOptions<'GET', Path>['query']; keepsOld?: boolean } = {},
 ): Read<DataAt<Path>> {
   return useRead<DataAt<Path>>(path, options);
 }
@@ -189,17 +164,19 @@ function useRead<Data>(
     query = {},
     everyMs = null,
     liveMs = everyMs,
-    namesChecks = false,
-  }: Refreshing & { query?: object | undefined } = {},
+    ofStates = false,
+    keepsOld = false,
+  }: Refreshing & { query?: object | undefined; keepsOld?: boolean } = {},
 ): Read<Data> {
   const queryKey: Key = [path, query];
-  const { data, error, isFetching, isLoading } = useCached<Entry, Problem, Entry, Key>(
+  const { data, error, isFetching, isLoading, isPlaceholderData } = useCached<Entry, Problem, Entry, Key>(
     {
       queryKey,
       queryFn: read,
       enabled: path !== null,
-      meta: { everyMs, liveMs, namesChecks },
-      notifyOnChangeProps: ['data', 'error', 'isLoading'],
+      meta: { everyMs, liveMs, ofStates },
+      ...(keepsOld && { placeholderData: keepPreviousData }),
+      notifyOnChangeProps: ['data', 'error', 'isLoading', 'isPlaceholderData'],
       refetchInterval: ({ state }) =>
         restOf(isLive() && state.error === null ? liveMs : everyMs, state),
       refetchOnWindowFocus: ({ state }) =>
@@ -217,6 +194,7 @@ function useRead<Data>(
     at: data?.at ?? null,
     problem: shown.current.problem,
     isLoading,
+    isOld: isPlaceholderData,
     reload: useCallback(async () => {
       if (path !== null) await readAgain(queryKey);
     }, [key]),

@@ -8,21 +8,20 @@ import type { CheckOverview, Exchange, ScriptRun } from './contract.ts';
 import { checkTypes, exchangeFields } from './facts.ts';
 
 export type Tone = 'good' | 'bad' | 'warn' | 'error' | 'quiet';
-export type State =
-  CheckOverview['state'] | 'INACTIVE' | 'MAINTENANCE' | 'UNPLACED' | 'UNSERVED' | 'ERROR';
+export type State = CheckOverview['status'];
 type Outcome = 'P' | 'D' | 'F' | 'E' | 'C';
 
-/** Worst first; `rank` sorts lists. */
-export const states: Record<State, { word: string; tone: Tone; rank: number }> = {
-  FAILING: { word: 'Failing', tone: 'bad', rank: 0 },
-  DEGRADED: { word: 'Degraded', tone: 'warn', rank: 1 },
-  ERROR: { word: 'Could not run', tone: 'error', rank: 2 },
-  UNSERVED: { word: 'No agent', tone: 'error', rank: 3 },
-  UNPLACED: { word: 'No location', tone: 'error', rank: 4 },
-  MAINTENANCE: { word: 'Maintenance', tone: 'quiet', rank: 5 },
-  UNKNOWN: { word: 'Waiting', tone: 'quiet', rank: 6 },
-  PASSING: { word: 'Passing', tone: 'good', rank: 7 },
-  INACTIVE: { word: 'Inactive', tone: 'quiet', rank: 8 },
+/** Worst first. */
+export const states: Record<State, { word: string; tone: Tone }> = {
+  FAILING: { word: 'Failing', tone: 'bad' },
+  DEGRADED: { word: 'Degraded', tone: 'warn' },
+  ERROR: { word: 'Could not run', tone: 'error' },
+  UNSERVED: { word: 'No agent', tone: 'error' },
+  UNPLACED: { word: 'No location', tone: 'error' },
+  MAINTENANCE: { word: 'Maintenance', tone: 'quiet' },
+  UNKNOWN: { word: 'Waiting', tone: 'quiet' },
+  PASSING: { word: 'Passing', tone: 'good' },
+  INACTIVE: { word: 'Inactive', tone: 'quiet' },
 };
 
 /**
@@ -30,18 +29,6 @@ export const states: Record<State, { word: string; tone: Tone; rank: number }> =
  */
 export function isPinged({ checkType }: { checkType: string }) {
   return checkTypes[checkType]?.isPinged === true;
-}
-
-/** The most important state of a check, for the overview. */
-export function stateOfCheck(check: CheckOverview): State {
-  if (!check.activated) return 'INACTIVE';
-  if (check.maintenance !== null) return 'MAINTENANCE';
-  if (check.state === 'FAILING' || check.state === 'DEGRADED') return check.state;
-  if (!isPinged(check)) {
-    if (check.locations.length === 0) return 'UNPLACED';
-    if (check.unservedLocations.length === check.locations.length) return 'UNSERVED';
-  }
-  return check.hasErrors ? 'ERROR' : check.state;
 }
 
 export const outcomes: Record<Outcome, { word: string; tone: Tone }> = {

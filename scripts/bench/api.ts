@@ -64,6 +64,8 @@ function letResultsWait(db: SqliteDatabase.Database): void {
 
 const wholeLists = [
   { label: 'overview with 24 runs', path: '/v1/check-overview' },
+  { label: 'page of the list', path: '/v1/check-overview/list?runs=0' },
+  { label: 'page of a search', path: '/v1/check-overview/list?runs=0&search=1 url' },
   { label: 'overview without runs', path: '/v1/check-overview?runs=0' },
   { label: 'overview of 100, 24 runs', path: '/v1/check-overview?' },
   { label: 'statuses', path: '/v1/check-statuses' },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { CheckOverview } from '@monitor/shared/contract/check-overview.ts';
+import type { CheckList, CheckOverview } from '@monitor/shared/contract/check-overview.ts';
 import { hour, insertResults, iso, minute, now, setUp, type Bench } from '../support/results.ts';
 
 const overview = async (bench: Bench, query = '') =>
@@ -117,4 +117,68 @@ test('the overview of some checks leaves the others out', async () => {
     'one that is deleted meanwhile is left out',
   );
   assert.equal((await bench.cp.api('GET', `/v1/check-overview?checkId=${gone}`)).status, 404);
+});
+
+test('a check that only ever ended with agent errors is unknown, not passing', async () => {
+  await using bench = await setUp();
+  const id = await bench.check('url');
+  await bench.submit(id, 'URL', now - minute, { hasFailures: true, hasErrors: true });
+  const [check] = await overview(bench);
+  assert.deepEqual([check?.state, check?.status], ['UNKNOWN', 'UNSERVED']);
+});
+
+test('the list gives a page of lines by group, of the checks that match', async () => {
+  await using bench = await setUp();
+  const group = async (fields: object): Promise<number> => {
+    const { body } = await bench.cp.api('POST', '/v2/check-groups', { ...fields, locations: [] });
+    return (body as { id: number }).id;
+  };
+  const shop = await group({ name: 'Shop' });
+  const old = await group({ name: 'Old', activated: false });
+  const failing = await bench.check('url', { name: 'b', tags: ['Public'] });
+  await bench.submit(failing, 'URL', now - minute, { hasFailures: true });
+  await bench.check('tcp', { name: 'Port 10', groupId: shop });
+  await bench.check('tcp', { name: 'Port 9', groupId: shop, locations: ['eu-west-1'] });
+  await bench.check('url', { name: 'was', groupId: old });
+  const list = async (query = ''): Promise<CheckList> =>
+    (await bench.get(`check-overview/list?${query}`)) as CheckList;
+  const lines = async (query: string): Promise<unknown[]> =>
+    (await list(query)).lines.map(({ group: of, check }) => check?.name ?? of?.name ?? null);
+
+  const all = await list();
+  assert.deepEqual(all.statusCounts, [
+    { status: 'FAILING', checks: 1 },
+    { status: 'UNSERVED', checks: 2 },
+    { status: 'INACTIVE', checks: 1 },
+  ]);
+  assert.deepEqual([all.matching, all.types, all.tags], [4, ['TCP', 'URL'], ['Public']]);
+  const inOrder = [null, 'b', 'Shop', 'Port 9', 'Port 10', 'Old', 'was'];
+  for (const [query, expected] of [
+    ['', inOrder],
+    ['limit=3&page=2', inOrder.slice(3, 6)],
+    ['limit=3&page=4', []],
+    [`folded=${shop}&folded=0`, [null, 'Shop', 'Old', 'was']],
+    ['sort=name&reversed=true&search=o', ['Old', 'was', 'Shop', 'Port 10', 'Port 9']],
+    ['search=pub', ['b']],
+    ['search=PORT shop', ['Shop', 'Port 9', 'Port 10']],
+    ['search=us-east port', ['Shop', 'Port 10']],
+    ['search=port nothing', []],
+    ['search=url', [null, 'b', 'Old', 'was']],
+    ['tag=Public', ['b']],
+    ['tag=public', []],
+    ['status=UNSERVED&checkType=TCP', ['Shop', 'Port 9', 'Port 10']],
+    ['status=UNSERVED&checkType=URL', []],
+    ['sort=availability', inOrder],
+  ] as const) {
+    assert.deepEqual(await lines(query), expected, query);
+  }
+  const foreign = await bench.cp.api('GET', '/v1/check-overview/list', undefined, {
+    authorization: `Bearer ${await bench.cp.foreignKey()}`,
+  });
+  assert.deepEqual(
+    [foreign.body.lines, foreign.body.statusCounts, foreign.body.tags],
+    [[], [], []],
+  );
+  const wrong = await bench.cp.api('GET', '/v1/check-overview/list?sort=size');
+  assert.equal(wrong.status, 400);
 });

@@ -263,7 +263,7 @@ function someOf(useOptions: () => Option[] | undefined) {
   };
 }
 
-const SomeChecks = someOf(() => named(useQuery('v1/check-overview').data));
+const SomeChecks = someOf(() => named(useQuery('v1/check-overview', { query: { runs: 0 } }).data));
 const SomeGroups = someOf(() => named(useQuery('v1/check-groups', many).data));
 const SomeServices = someOf(useServices);
 const SomePages = someOf(() => named(useQuery('v1/status-pages', many).data?.entries));

@@ -16,6 +16,8 @@ interface Command {
 }
 
 const maxShown = 12;
+/** Groups stand among the monitors. */
+const mostRead = 50;
 
 /** `more` are words by which it is found as well. */
 const command = (word: string, kind: string, go: Command['go'], more = ''): Command => ({
@@ -82,9 +84,12 @@ function actionsHere(): Command[] {
   );
 }
 
+/** Locations have no pages. */
+const whole = { limit: 100 };
+
 function useEntities(): Command[] {
   // The order of the table never changes, so neither does that of the hooks.
-  const reads = entities.map(([, path]) => useList(path, {}));
+  const reads = entities.map(([kind, path]) => useList(path, kind === 'location' ? {} : whole));
   return entities.flatMap(([kind, , at], index) =>
     (reads[index]?.data ?? []).map(({ id, name }) =>
       command(String(name ?? id), kind, at(String(id))),
@@ -105,14 +110,21 @@ function found(options: Command[], typed: string): Command[] {
 
 export function Palette({ onClose }: { onClose: () => void }) {
   const { mayWrite } = useMe();
-  const { data: checks } = useQuery('v1/check-overview', { query: { runs: 0 } });
   const [typed, setTyped] = useState('');
+  const { data: checks } = useQuery('v1/check-overview/list', {
+    ...{ query: { search: typed, sort: 'name', runs: 0, limit: mostRead }, keepsOld: true },
+  });
   const [chosen, setChosen] = useState(0);
   const dialog = useRef<HTMLDialogElement | null>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const here = useMemo(actionsHere, []);
   const monitors = useMemo(
-    () => (checks ?? []).map(({ id, name }) => command(name, 'monitor', link('checks', id))),
+    () =>
+      (checks?.lines ?? []).flatMap(({ check }) => {
+        if (check === null) return [];
+        const { id, name, groupName, tags } = check;
+        return command(name, 'monitor', link('checks', id), [groupName, ...tags].join(' '));
+      }),
     [checks],
   );
   const others = useEntities();
@@ -156,6 +168,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         aria-activedescendant={at >= 0 ? `palette-${at}` : undefined}
         aria-autocomplete="list"
         placeholder="Monitor, view or action"
+        maxlength={200}
         autocomplete="off"
         autofocus
         onKeyDown={onKey}

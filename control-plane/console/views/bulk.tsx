@@ -1,5 +1,5 @@
 /** One change to all selected checks. Each check is changed by a request of its own. */
-import type { CheckOverview, DataAt } from '../contract.ts';
+import type { DataAt } from '../contract.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, changeNow } from '../api.ts';
 import { forEach, type Refused } from '../each.ts';
@@ -8,13 +8,18 @@ import { holdDeletion } from '../held-deletions.ts';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
 
-type Act = (check: CheckOverview) => Promise<unknown>;
+export interface Picked {
+  id: string;
+  name: string;
+}
+
+type Act = (check: Picked) => Promise<unknown>;
 
 const maxRefusedShown = 5;
 /** Their ids fit into the address of the form. */
 const maxOnPage = 50;
 
-const pathOf = ({ id }: CheckOverview) => `v1/checks/${id}` as const;
+const pathOf = ({ id }: Picked) => `v1/checks/${id}` as const;
 
 const putting =
   (change: object): Act =>
@@ -36,7 +41,7 @@ function Outcome({
 }: {
   word: string;
   amount: number;
-  refused: Refused<CheckOverview>[];
+  refused: Refused<Picked>[];
 }) {
   const done = amount - refused.length;
   if (refused.length === 0)
@@ -64,9 +69,9 @@ function Outcome({
 type Phase =
   | { kind: 'idle' }
   | { kind: 'working'; word: string; done: number; amount: number }
-  | { kind: 'done'; word: string; amount: number; refused: Refused<CheckOverview>[] };
+  | { kind: 'done'; word: string; amount: number; refused: Refused<Picked>[] };
 
-export function BulkBar({ checks, onClear }: { checks: CheckOverview[]; onClear: () => void }) {
+export function BulkBar({ checks, onClear }: { checks: Picked[]; onClear: () => void }) {
   const groups = useQuery('v1/check-groups', { query: { limit: 100 } });
   const [phase, setPhase] = useState<Phase>({ kind: 'idle' });
   const tag = useRef<HTMLInputElement | null>(null);

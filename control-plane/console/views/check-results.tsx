@@ -11,14 +11,7 @@ import { Answer, Empty, Failure } from '../parts/notices.tsx';
 import { Time } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
 import { choosing, link, type Query } from '../router.ts';
-import {
-  isPinged,
-  outcomeOf,
-  outcomes,
-  reasonOf,
-  stateOfCheck,
-  type State as CheckState,
-} from '../state.ts';
+import { isPinged, outcomeOf, outcomes, reasonOf, type State as CheckState } from '../state.ts';
 
 const pageSize = 15;
 
@@ -43,7 +36,7 @@ const none: { entries: CheckResult[]; nextId: string | null | undefined; problem
 
 /** Explains when the first result of a check is expected. */
 function whenFirst(overview: CheckOverview) {
-  const reason = whyNone[stateOfCheck(overview)];
+  const reason = whyNone[overview.status];
   if (reason !== undefined) return reason;
   return isPinged(overview)
     ? 'The first result arrives with a ping, or when one is missing.'

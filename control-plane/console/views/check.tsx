@@ -9,7 +9,7 @@ import { wordsOf, Pending } from '../parts/notices.tsx';
 import { Ago, Time } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
 import { link, type Query } from '../router.ts';
-import { isPinged, stateOfCheck, states } from '../state.ts';
+import { isPinged, states } from '../state.ts';
 import { CheckActions } from './check-actions.tsx';
 import { CheckHeartbeat } from './check-heartbeat.tsx';
 import { CheckNumbers } from './check-numbers.tsx';
@@ -53,7 +53,7 @@ function Warnings({ overview }: { overview: CheckOverview }) {
   const { unservedLocations, hasErrors, maintenance, muted, state } = overview;
   return (
     <>
-      {stateOfCheck(overview) === 'UNPLACED' && (
+      {overview.status === 'UNPLACED' && (
         <p class="notice error">
           This monitor has no location, so it does not run.{' '}
           <a href={link('edit', 'check', overview.id)}>Add a location</a>
@@ -82,7 +82,7 @@ function Warnings({ overview }: { overview: CheckOverview }) {
 }
 
 function Head({ overview, check }: { overview: CheckOverview; check: Check | undefined }) {
-  const { word, tone } = states[stateOfCheck(overview)];
+  const { word, tone } = states[overview.status];
   return (
     <>
       <div class="title-line">

@@ -1,6 +1,7 @@
-/** The list of all checks by group, with problems first. */
-import type { CheckOverview } from '../contract.ts';
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+/** The list of checks by group, with problems first. The server finds and sorts: a page is read when it is shown. */
+import type { CallOptions, CheckOverview, DataAt } from '../contract.ts';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { call } from '../api.ts';
 import { memo } from '../memo.ts';
 import { partIn, ranges, toneOf, watchedMs } from '../analytics.ts';
 import { figuresOf, useFigures, type Figures } from '../figures.ts';
@@ -10,9 +11,11 @@ import { Bars } from '../parts/bars.tsx';
 import { Icon, Picture, State } from '../parts/icons.tsx';
 import { NewLink, Select, Tags } from '../parts/layout.tsx';
 import { late } from '../parts/late.tsx';
-import { Answer, Empty } from '../parts/notices.tsx';
+import { Answer, Empty, useAttempt } from '../parts/notices.tsx';
 import { Ago } from '../parts/time.tsx';
+import type { Picked } from './bulk.tsx';
 import { blockRows, useSettled, useWindow } from '../parts/window.ts';
+import { maxSortedByFigures } from '../facts.ts';
 import { useQuery } from '../query.ts';
 import { changeQuery, choosing, link, type Query } from '../router.ts';
 import {
@@ -23,16 +26,14 @@ import {
   savedViews,
   saveView,
 } from '../saved-views.ts';
-import { isPinged, stateOfCheck, states, type State as CheckState } from '../state.ts';
+import { isPinged, states } from '../state.ts';
 
-interface Entry {
-  check: CheckOverview;
-  state: CheckState;
-  text: string;
-}
+type List = DataAt<'v1/check-overview/list'>;
+type Line = List['lines'][number];
+type Group = NonNullable<Line['group']>;
+type ListQuery = NonNullable<CallOptions<'GET', 'v1/check-overview/list'>['query']>;
 /** What comes with every result, for the rows on the screen alone. */
 type Latest = Pick<CheckOverview, 'recentRuns' | 'lastRunAt'>;
-type Order = (left: Entry, right: Entry) => number;
 
 const BulkBar = late(() => import('./bulk.tsx').then((all) => all.BulkBar));
 
@@ -45,38 +46,13 @@ const manyChecks = 300;
 const wholeEveryMs = 1_800_000;
 /** Latest runs of a row. */
 const slots = 24;
-
-const names = new Intl.Collator(undefined, { numeric: true });
-const byName: Order = (left, right) => names.compare(left.check.name, right.check.name);
-/** Missing values are sorted last in both directions. */
-const byNumber =
-  (valueOf: (entry: Entry) => number | null | undefined): Order =>
-  (left, right) => {
-    const [a, b] = [valueOf(left), valueOf(right)];
-    if (a == null || b == null) return Number(a == null) - Number(b == null);
-    return a - b;
-  };
-
-const byState = byNumber(({ state }) => states[state].rank);
-
-const orders: Record<string, Order> = {
-  state: byState,
-  name: byName,
-  type: (left, right) => names.compare(left.check.checkType, right.check.checkType),
-  lastRun: byNumber(({ check }) =>
-    check.lastRunAt === null ? null : -Date.parse(check.lastRunAt),
-  ),
-  availability: byNumber(({ check }) => figuresOf(check.id)?.availability),
-  p95: byNumber(({ check }) => {
-    const p95 = figuresOf(check.id)?.p95;
-    return p95 == null ? null : -p95;
-  }),
-};
-
-const ofFigures = new Set(['availability', 'p95']);
+/** Lines of a page. The screen and what is near it are on two of them at most. */
+const pageLines = screen.height > 1_600 ? 300 : 100;
+/** Of a request for what is not shown. */
+const mostLines = 1_000;
 
 const columns: [order: string | null, word: string, className?: string][] = [
-  ['state', 'State'],
+  ['status', 'State'],
   ['name', 'Name'],
   ['type', 'Type', 'wide-only'],
   [null, 'Locations', 'wide-only'],
@@ -86,51 +62,41 @@ const columns: [order: string | null, word: string, className?: string][] = [
   ['availability', '24 h', 'right'],
   ['p95', 'p95', 'wide-only right'],
 ];
+const ofFigures = new Set<string | null>(['availability', 'p95']);
 
-const entries = new WeakMap<CheckOverview, Entry>();
-
-/**
- * What is shown and searched of a check. It changes with time in no other way than by a new object.
- */
-function entryOf(check: CheckOverview): Entry {
-  const known = entries.get(check);
-  if (known !== undefined) return known;
-  const text = [check.name, check.groupName, check.checkType, ...check.tags, ...check.locations]
-    .join(' ')
-    .toLowerCase();
-  const entry = { check, state: stateOfCheck(check), text };
-  entries.set(check, entry);
-  return entry;
+/** The order that an address asks for, with `!` for the reverse. */
+function orderOf({ sort = '' }: Query) {
+  const order = sort.replace('!', '');
+  // Saved views may have the name of an earlier version.
+  return {
+    order: ['', 'state'].includes(order) ? 'status' : order,
+    isReversed: sort.endsWith('!'),
+  };
 }
 
-function filterOf({ q = '', state: wanted, type, tag }: Query): (entry: Entry) => boolean {
-  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
-  return ({ check, state, text }) =>
-    (!wanted || state === wanted) &&
-    (!type || check.checkType === type) &&
-    (!tag || check.tags.includes(tag)) &&
-    words.every((word) => text.includes(word));
+function listQuery(query: Query, folded: readonly number[]): ListQuery {
+  const { order, isReversed } = orderOf(query);
+  const { q: search, state: status, type: checkType, tag } = query;
+  return { search, status, checkType, tag, sort: order, reversed: isReversed, folded, runs: 0 };
 }
 
 /** `onPick` is null for roles that may not change checks. */
 interface RowFacts {
   check: CheckOverview;
-  state: CheckState;
   index: number;
   isPicked: boolean;
-  onPick: ((id: string, isRange: boolean) => void) | null;
+  onPick: Picks['pick'] | null;
 }
 const Row = memo(
   ({
     check,
-    state,
     figures,
     latest,
     index,
     isPicked,
     onPick,
   }: RowFacts & { figures: Figures | undefined; latest: Latest | undefined }) => {
-    const { word, tone } = states[state];
+    const { word, tone } = states[check.status];
     const { ms: day } = ranges.last24Hours;
     const places = check.locations.length;
     const watched = watchedMs(check, 'last24Hours');
@@ -142,7 +108,7 @@ const Row = memo(
               type="checkbox"
               checked={isPicked}
               aria-label={`Select ${check.name}`}
-              onClick={(event) => onPick(check.id, event.shiftKey)}
+              onClick={(event) => onPick(check, index, event.shiftKey)}
             />
           </td>
         )}
@@ -191,19 +157,20 @@ const Row = memo(
 );
 
 function Head({
-  order,
-  isReversed,
+  query,
+  matching,
   areAllPicked,
   onPickAll,
 }: {
-  order: string;
-  isReversed: boolean;
+  query: Query;
+  matching: number;
   areAllPicked: boolean;
-  onPickAll: (() => void) | null;
+  onPickAll: ((isAdded: boolean) => void) | null;
 }) {
+  const { order, isReversed } = orderOf(query);
   const sort = (column: string) => () => {
     const reverse = order === column && !isReversed;
-    changeQuery({ sort: column === 'state' && !reverse ? '' : column + (reverse ? '!' : '') });
+    changeQuery({ sort: column === 'status' && !reverse ? '' : column + (reverse ? '!' : '') });
   };
   return (
     <thead>
@@ -214,20 +181,24 @@ function Head({
               type="checkbox"
               checked={areAllPicked}
               aria-label="Select all matches"
-              onClick={onPickAll}
+              onClick={() => onPickAll(!areAllPicked)}
             />
           </td>
         )}
         {columns.map(([column, word, className = '']) => {
           const direction = isReversed ? 'descending' : 'ascending';
+          const areTooMany = ofFigures.has(column) && matching > maxSortedByFigures;
           return (
             <th
               key={word}
               scope="col"
               class={className}
               aria-sort={order === column ? direction : undefined}
+              title={
+                areTooMany ? `Sorts up to ${inNumbers(maxSortedByFigures)} monitors` : undefined
+              }
             >
-              {column === null ? (
+              {column === null || areTooMany ? (
                 word
               ) : (
                 <button type="button" class="sort" onClick={sort(column)}>
@@ -242,15 +213,7 @@ function Head({
   );
 }
 
-function Filters({ entries, query }: { entries: Entry[]; query: Query }) {
-  const typesPresent = useMemo(
-    () => [...new Set(entries.map(({ check }) => check.checkType))].sort(),
-    [entries],
-  );
-  const tagsPresent = useMemo(
-    () => [...new Set(entries.flatMap(({ check }) => check.tags))].sort(),
-    [entries],
-  );
+function Filters({ types, tags, query }: { types: string[]; tags: string[]; query: Query }) {
   const search = useRef<HTMLInputElement | null>(null);
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -272,42 +235,48 @@ function Filters({ entries, query }: { entries: Entry[]; query: Query }) {
           type="search"
           value={query.q ?? ''}
           placeholder="Name, tag, location  ( / )"
+          maxlength={200}
           onInput={() => changeQuery({ q: search.current?.value ?? '' })}
         />
       </label>
       <Select
         label="Type"
         value={query.type ?? ''}
-        options={[['', 'All'], ...typesPresent.map((type) => [type, typeName(type)] as const)]}
+        options={[['', 'All'], ...types.map((type) => [type, typeName(type)] as const)]}
         onChange={choosing('type')}
       />
       <Select
         label="Tag"
         value={query.tag ?? ''}
-        options={[['', 'All'], ...tagsPresent.map((tag) => [tag, tag] as const)]}
+        options={[['', 'All'], ...tags.map((tag) => [tag, tag] as const)]}
         onChange={choosing('tag')}
       />
     </form>
   );
 }
 
+function amountsOf(counts: List['statusCounts']) {
+  return counts.map(({ status, checks }) => {
+    const { tone, word } = states[status];
+    return { status, tone, amount: inNumbers(checks), word: word.toLowerCase() };
+  });
+}
+
 /** Counts per state, which are also filters. */
-function Summary({ entries, query }: { entries: Entry[]; query: Query }) {
-  const amounts = useMemo(() => Map.groupBy(entries, ({ state }) => states[state]), [entries]);
-  const present = Object.entries(states).filter(([, facts]) => amounts.has(facts));
+function Summary({ of, query }: { of: List['statusCounts']; query: Query }) {
   return (
     <div class="summary" role="group" aria-label="States">
-      {present.map(([state, facts]) => {
-        const isChosen = query.state === state;
+      {amountsOf(of).map(({ status, tone, amount, word }) => {
+        const isChosen = query.state === status;
         return (
           <button
             type="button"
-            key={state}
+            key={status}
             aria-pressed={isChosen}
-            onClick={() => changeQuery({ state: isChosen ? '' : state })}
+            onClick={() => changeQuery({ state: isChosen ? '' : status })}
           >
-            <Icon tone={facts.tone} />
-            <b>{inNumbers(amounts.get(facts)?.length)}</b> {facts.word.toLowerCase()}
+            <Icon tone={tone} />
+            <b>{amount}</b> {word}
           </button>
         );
       })}
@@ -369,43 +338,24 @@ function useRowKeys(
   }, [rows]);
 }
 
-interface Group {
-  name: string;
-  members: Entry[];
-}
-/** A line of the table: a check, or the group that the next ones are of. */
-type Line = { entry: Entry; group?: never } | { group: Group; entry?: never };
-
-const ungrouped = 'No group';
-
-/** Groups in the order of their first checks; none where no check is in one. */
-function linesOf(rows: Entry[], folded: ReadonlySet<string>): Line[] {
-  const groups = Map.groupBy(rows, ({ check }) => check.groupName ?? ungrouped);
-  if (groups.size <= 1 && groups.has(ungrouped)) return rows.map((entry) => ({ entry }));
-  return [...groups].flatMap(([name, members]) => [
-    { group: { name, members } },
-    ...(folded.has(name) ? [] : members.map((entry) => ({ entry }))),
-  ]);
-}
-
 const foldedKey = 'console.groups';
 
-/** The groups that are folded in this browser. */
-function useFolded(): [folded: ReadonlySet<string>, fold: (name: string) => void] {
-  const [folded, setFolded] = useState<ReadonlySet<string>>(
-    () => new Set<string>(readJson(foldedKey)),
+/** Ids of the groups that are folded in this browser; 0 for no group. */
+function useFolded(): [folded: number[], fold: (id: number) => void] {
+  const [folded, setFolded] = useState<number[]>(() =>
+    readJson(foldedKey).filter(Number.isInteger),
   );
-  const fold = (name: string) => {
-    const others = [...folded].filter((one) => one !== name);
-    const next = folded.has(name) ? others : [...others, name];
-    setFolded(new Set(next));
+  const fold = (id: number) => {
+    const others = folded.filter((one) => one !== id);
+    const next = folded.includes(id) ? others : [...others, id];
+    setFolded(next);
     keepJson(foldedKey, next);
   };
   return [folded, fold];
 }
 
 function GroupRow({
-  group: { name, members },
+  group: { id, name, statusCounts },
   index,
   isFolded,
   onFold,
@@ -413,56 +363,75 @@ function GroupRow({
   group: Group;
   index: number;
   isFolded: boolean;
-  onFold: (name: string) => void;
+  onFold: (id: number) => void;
 }) {
-  const amounts = Map.groupBy(members, ({ state }) => states[state]);
   return (
     <tr class="group" aria-rowindex={index + 2}>
       <th scope="rowgroup" colspan={columns.length + 1}>
-        <button type="button" aria-expanded={!isFolded} onClick={() => onFold(name)}>
+        <button type="button" aria-expanded={!isFolded} onClick={() => onFold(id ?? 0)}>
           <span>
-            <span aria-hidden="true">{isFolded ? '▸' : '▾'}</span> {name}
+            <span aria-hidden="true">{isFolded ? '▸' : '▾'}</span> {name ?? 'No group'}
           </span>
-          {Object.values(states).map(
-            (facts) =>
-              amounts.has(facts) && (
-                <span class={facts.tone} key={facts.word}>
-                  <Icon tone={facts.tone} /> {inNumbers(amounts.get(facts)?.length)}{' '}
-                  {facts.word.toLowerCase()}
-                </span>
-              ),
-          )}
+          {amountsOf(statusCounts).map(({ status, tone, amount, word }) => (
+            <span class={tone} key={status}>
+              <Icon tone={tone} /> {amount} {word}
+            </span>
+          ))}
         </button>
       </th>
     </tr>
   );
 }
 
-interface RowsProps {
-  rows: Entry[];
-  order: string;
-  isReversed: boolean;
-  everyMs: number;
-  picked: ReadonlySet<string>;
-  onPick: ((id: string, isRange: boolean) => void) | null;
-  onPickAll: (() => void) | null;
+/** Pages of the list that are on the screen, from 1. */
+interface Pages {
+  first: number;
+  last: number;
 }
 
-function Rows({ rows, order, isReversed, everyMs, picked, onPick, onPickAll }: RowsProps) {
-  const [folded, fold] = useFolded();
-  const all = linesOf(rows, folded);
-  const { table, range, reveal } = useWindow(all.length);
+interface RowsProps {
+  query: Query;
+  lineAt: (index: number) => Line | undefined;
+  lines: number;
+  matching: number;
+  folded: number[];
+  onFold: (id: number) => void;
+  everyMs: number;
+  isOld: boolean;
+  onPages: (pages: Pages) => void;
+  picks: Picks | null;
+}
+
+function Rows({
+  query,
+  lineAt,
+  lines,
+  matching,
+  folded,
+  onFold,
+  everyMs,
+  isOld,
+  onPages,
+  picks,
+}: RowsProps) {
+  const { table, range, reveal } = useWindow(lines);
   const blocks = [];
   for (let block = range.first; block <= range.last; block += 1) {
-    blocks.push({ block, lines: all.slice(block * blockRows, (block + 1) * blockRows) });
+    const from = block * blockRows;
+    const amount = Math.min(blockRows, lines - from);
+    blocks.push(
+      Array.from({ length: amount }, (_, at) => ({ index: from + at, line: lineAt(from + at) })),
+    );
   }
-  const shown = blocks.flatMap(({ lines }) => lines.flatMap(({ entry }) => entry?.check.id ?? []));
+  const pageOf = (block: number) => Math.floor((block * blockRows) / pageLines) + 1;
+  const pages = { first: pageOf(range.first), last: pageOf(range.last) };
+  useLayoutEffect(() => onPages(pages), [pages.first, pages.last]);
+  const shown = blocks.flat().flatMap(({ line }) => line?.check?.id ?? []);
   // What only scrolls by is not read.
   const ids = useSettled(shown.join()).split(',').filter(Boolean);
-  // Only an order by figures needs those of rows that are not shown.
-  useFigures(ofFigures.has(order) ? rows.map(({ check }) => check.id) : ids);
+  useFigures(ids);
   const latest = useLatest(ids, everyMs);
-  useRowKeys(table, all.length, reveal);
+  useRowKeys(table, lines, reveal);
   const spacer = (name: string, height: number) =>
     height > 0 && (
       <tbody aria-hidden="true" key={name} class="spacer">
@@ -473,36 +442,48 @@ function Rows({ rows, order, isReversed, everyMs, picked, onPick, onPickAll }: R
     );
   return (
     <div class="scroll">
-      <table class="checks" ref={table} aria-rowcount={all.length + 1}>
+      <table class="checks" ref={table} aria-rowcount={lines + 1} aria-busy={isOld}>
         <Head
-          order={order}
-          isReversed={isReversed}
-          areAllPicked={picked.size > 0 && rows.every(({ check }) => picked.has(check.id))}
-          onPickAll={onPickAll}
+          query={query}
+          matching={matching}
+          areAllPicked={
+            picks !== null &&
+            picks.picked.size >= matching &&
+            shown.every((id) => picks.picked.has(id))
+          }
+          onPickAll={picks?.pickAll ?? null}
         />
         {spacer('above', range.above)}
-        {blocks.map(({ block, lines }) => (
-          <tbody key={block} data-block={block}>
-            {lines.map(({ entry, group }, at) => {
-              const index = block * blockRows + at;
-              return group !== undefined ? (
-                <GroupRow
-                  key={`group ${group.name}`}
-                  group={group}
-                  index={index}
-                  isFolded={folded.has(group.name)}
-                  onFold={fold}
-                />
-              ) : (
+        {blocks.map((block, at) => (
+          <tbody key={range.first + at} data-block={range.first + at}>
+            {block.map(({ index, line }) => {
+              if (line?.group != null) {
+                return (
+                  <GroupRow
+                    key={`group ${line.group.id}`}
+                    group={line.group}
+                    index={index}
+                    isFolded={folded.includes(line.group.id ?? 0)}
+                    onFold={onFold}
+                  />
+                );
+              }
+              const check = line?.check;
+              if (check == null)
+                return (
+                  <tr key={index} class="unread" aria-rowindex={index + 2}>
+                    <td colspan={columns.length + 1}>…</td>
+                  </tr>
+                );
+              return (
                 <Row
-                  key={entry.check.id}
+                  key={check.id}
                   index={index}
-                  check={entry.check}
-                  state={entry.state}
-                  isPicked={picked.has(entry.check.id)}
-                  onPick={onPick}
-                  figures={figuresOf(entry.check.id)}
-                  latest={latest.get(entry.check.id)}
+                  check={check}
+                  isPicked={picks?.picked.has(check.id) === true}
+                  onPick={picks?.pick ?? null}
+                  figures={figuresOf(check.id)}
+                  latest={latest.get(check.id)}
                 />
               );
             })}
@@ -514,84 +495,101 @@ function Rows({ rows, order, isReversed, everyMs, picked, onPick, onPickAll }: R
   );
 }
 
+interface Picks {
+  picked: ReadonlyMap<string, Picked>;
+  pick: (check: Picked, index: number, isRange: boolean) => void;
+  pickAll: (isAdded: boolean) => void;
+}
+
+/** Checks of a range of lines, also of those that were not shown. */
+async function checksBetween(query: ListQuery, from: number, to: number): Promise<Picked[]> {
+  const found: Picked[] = [];
+  for (let page = Math.floor(from / mostLines); page * mostLines < to; page += 1) {
+    const { data, total } = await call('v1/check-overview/list', {
+      query: { ...query, limit: mostLines, page: page + 1 },
+    });
+    const before = page * mostLines;
+    const lines = data.lines.slice(Math.max(0, from - before), to - before);
+    found.push(...lines.flatMap(({ check }) => check ?? []));
+    if (before + mostLines >= (total ?? 0)) break;
+  }
+  return found;
+}
+
 /**
- * The selection: one check, with shift all between it and the one before, or all that were found.
+ * The selection: one check, with shift all between it and the one before, or all that match.
  */
-function usePicked(rows: Entry[]) {
-  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
-  const last = useRef('');
-  const shown = useRef(rows);
-  shown.current = rows;
-  const onPick = useCallback((id: string, isRange: boolean) => {
-    const ids = shown.current.map(({ check }) => check.id);
-    const from = isRange ? ids.indexOf(last.current) : -1;
-    const to = ids.indexOf(id);
-    last.current = id;
+function usePicked(query: Query, folded: number[]) {
+  const [picked, setPicked] = useState<ReadonlyMap<string, Picked>>(new Map());
+  const [problem, attempt] = useAttempt();
+  const last = useRef(0);
+  const now = useRef({ query, folded, picked });
+  now.current = { query, folded, picked };
+  const change = useCallback((checks: Picked[], isAdded: boolean) => {
     setPicked((before) => {
-      const next = new Set(before);
-      const isAdded = !before.has(id);
-      const range = from < 0 ? [id] : ids.slice(Math.min(from, to), Math.max(from, to) + 1);
-      for (const one of range) {
-        if (isAdded) next.add(one);
-        else next.delete(one);
+      const next = new Map(before);
+      for (const check of checks) {
+        if (isAdded) next.set(check.id, check);
+        else next.delete(check.id);
       }
       return next;
     });
   }, []);
-  const onPickAll = useCallback(() => {
-    const ids = shown.current.map(({ check }) => check.id);
-    setPicked((before) => (ids.every((id) => before.has(id)) ? new Set() : new Set(ids)));
+  const pick = useCallback((check: Picked, index: number, isRange: boolean) => {
+    const isAdded = !now.current.picked.has(check.id);
+    const [from, to] = [last.current, index].sort((left, right) => left - right) as [
+      number,
+      number,
+    ];
+    last.current = index;
+    change([check], isAdded);
+    if (!isRange) return;
+    const of = listQuery(now.current.query, now.current.folded);
+    void attempt(async () => change(await checksBetween(of, from, to + 1), isAdded))();
   }, []);
-  return { picked, onPick, onPickAll, pickNone: () => setPicked(new Set()) };
+  const pickAll = useCallback((isAdded: boolean) => {
+    const of = listQuery(now.current.query, []);
+    const work = async () => change(await checksBetween(of, 0, Infinity), isAdded);
+    void attempt(work)();
+  }, []);
+  return { picked, pick, pickAll, pickNone: () => setPicked(new Map()), problem };
 }
 
-function List({
-  checks,
-  query,
-  everyMs,
-}: {
-  checks: CheckOverview[];
+interface ListProps {
   query: Query;
+  list: List;
+  lines: number;
+  lineAt: (index: number) => Line | undefined;
+  folded: number[];
+  onFold: (id: number) => void;
   everyMs: number;
-}) {
-  const sorted = useMemo(() => checks.map(entryOf).sort(byName), [checks]);
-  const { sort = 'state' } = query;
-  const order = sort.replace('!', '');
-  const isReversed = sort.endsWith('!');
-  const compare = orders[order] ?? byState;
-  // Equal ones stay in the order of their names.
-  const rows = sorted
-    .filter(filterOf(query))
-    .sort((left, right) => (isReversed ? -1 : 1) * compare(left, right));
-  const { picked, onPick, onPickAll, pickNone } = usePicked(rows);
-  const { mayWrite } = useMe();
+  isOld: boolean;
+  onPages: (pages: Pages) => void;
+}
 
+function List({ list, ...shown }: ListProps) {
+  const { query, folded } = shown;
+  const { matching, statusCounts, types, tags } = list;
+  const all = statusCounts.reduce((sum, { checks }) => sum + checks, 0);
+  const { problem, pickNone, ...picks } = usePicked(query, folded);
+  const { mayWrite } = useMe();
   return (
     <>
-      <Summary entries={sorted} query={query} />
-      <Filters entries={sorted} query={query} />
+      <Summary of={statusCounts} query={query} />
+      <Filters types={types} tags={tags} query={query} />
       <SavedViews query={query} />
+      {problem}
       <p class="sr-only" role="status">
-        {count(rows.length, 'monitor')} shown
+        {count(matching, 'monitor')} shown
       </p>
-      {rows.length === 0 ? (
+      {matching === 0 ? (
         <Empty title="No monitor matches">
-          <a href={link('checks')}>Show all {inNumbers(sorted.length)}</a>
+          <a href={link('checks')}>Show all {inNumbers(all)}</a>
         </Empty>
       ) : (
-        <Rows
-          rows={rows}
-          order={order}
-          isReversed={isReversed}
-          everyMs={everyMs}
-          picked={picked}
-          onPick={mayWrite ? onPick : null}
-          onPickAll={mayWrite ? onPickAll : null}
-        />
+        <Rows {...shown} matching={matching} picks={mayWrite ? picks : null} />
       )}
-      {picked.size > 0 && (
-        <BulkBar checks={checks.filter(({ id }) => picked.has(id))} onClear={pickNone} />
-      )}
+      {picks.picked.size > 0 && <BulkBar checks={[...picks.picked.values()]} onClear={pickNone} />}
     </>
   );
 }
@@ -673,17 +671,32 @@ function useLatest(ids: string[], everyMs: number): ReadonlyMap<string, Latest> 
 
 export function ChecksView({ query }: { query: Query }) {
   const [everyMs, setEvery] = useState(15_000);
-  const read = useQuery('v1/check-overview', {
-    ...{ query: { runs: 0 }, everyMs, liveMs: wholeEveryMs },
+  const [folded, onFold] = useFolded();
+  const [pages, onPages] = useState<Pages>({ first: 1, last: 1 });
+  const of = { ...listQuery(query, folded), limit: pageLines };
+  const refreshing = {
+    ...{ everyMs, liveMs: wholeEveryMs, keepsOld: true },
     // An order by the last run changes with every result.
-    namesChecks: query.sort?.startsWith('lastRun') !== true,
+    ofStates: orderOf(query).order !== 'lastRun',
+  };
+  const read = useQuery('v1/check-overview/list', {
+    ...{ query: { ...of, page: pages.first }, ...refreshing },
   });
-  const amount = read.data?.length ?? 0;
+  const next = useQuery(pages.last > pages.first ? 'v1/check-overview/list' : null, {
+    ...{ query: { ...of, page: pages.last }, ...refreshing },
+  });
+  const lineAt = (index: number) => {
+    const page = Math.floor(index / pageLines) + 1;
+    const found = [read.data, next.data].find((one) => one?.page === page);
+    return found?.lines[index % pageLines];
+  };
+  const amount = (read.data?.statusCounts ?? []).reduce((sum, { checks }) => sum + checks, 0);
   useEffect(() => setEvery(amount > manyChecks ? 60_000 : 15_000), [amount > manyChecks]);
   const { mayWrite } = useMe();
   // Steps that have just been done stay until the view is left.
   const isBeginning = useRef(!areFirstStepsDone()).current && mayWrite && amount <= mostAtFirst;
-  const steps = (checks: CheckOverview[]) => isBeginning && <FirstSteps checks={checks} />;
+  const steps = (list: List) =>
+    isBeginning && <FirstSteps checks={list.lines.flatMap(({ check }) => check ?? [])} />;
   return (
     <>
       <div class="title-line">
@@ -700,12 +713,16 @@ export function ChecksView({ query }: { query: Query }) {
       {Answer({
         read,
         what: 'Loading monitors',
-        isEmpty: (checks) => checks.length === 0,
-        empty: isBeginning ? steps([]) : <Empty title="No monitors yet" />,
-        children: (checks) => (
+        isEmpty: () => amount === 0,
+        empty: (read.data && steps(read.data)) || <Empty title="No monitors yet" />,
+        children: (list) => (
           <>
-            {steps(checks)}
-            <List checks={checks} query={query} everyMs={everyMs} />
+            {steps(list)}
+            <List
+              {...{ query, list, lineAt, folded, onFold, everyMs, onPages }}
+              lines={read.total ?? 0}
+              isOld={read.isOld}
+            />
           </>
         ),
       })}

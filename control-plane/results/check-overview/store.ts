@@ -47,6 +47,7 @@ export async function overviewRows(
       'check_statuses.has_failures',
       'check_statuses.has_errors',
       'check_statuses.is_degraded',
+      'check_statuses.longest_run_ms',
       'check_statuses.last_started_at',
       'check_statuses.ssl_days_remaining',
     ])
@@ -76,6 +77,61 @@ export async function statesOfChecks(
   return new Map(
     rows.map((row) => [row.check_id, `${row.has_failures}${row.has_errors}${row.is_degraded}`]),
   );
+}
+
+/** What the order, the groups and the counts of a list need of each check. */
+export async function listedRows(db: Db, accountId: string) {
+  const checks = await db
+    .selectFrom('checks')
+    .select(['id', 'name', 'type', 'activated', 'group_id'])
+    .where('account_id', '=', accountId)
+    .where('is_trial', '=', 0)
+    .execute();
+  const groups = await db
+    .selectFrom('check_groups')
+    .select(['id', 'name', 'activated'])
+    .where('account_id', '=', accountId)
+    .execute();
+  const statuses = await db
+    .selectFrom('check_statuses')
+    .select(['check_id', 'has_failures', 'has_errors', 'is_degraded', 'last_started_at'])
+    .select('longest_run_ms')
+    .where('account_id', '=', accountId)
+    .where(hasResult())
+    .execute();
+  const locations = await db
+    .selectFrom('check_locations')
+    .select(['check_id', 'location'])
+    .where('account_id', '=', accountId)
+    .execute();
+  return { checks, groups, statuses, locations };
+}
+
+export async function tagNames(db: Db, accountId: string): Promise<string[]> {
+  const tags = await db
+    .selectFrom('check_tags')
+    .select('tag')
+    .distinct()
+    .where('account_id', '=', accountId)
+    .orderBy('tag')
+    .execute();
+  return tags.map(({ tag }) => tag);
+}
+
+/** The checks that have one of these tags. */
+export async function checksTagged(
+  db: Db,
+  accountId: string,
+  tags: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (tags.length === 0) return new Set();
+  const rows = await db
+    .selectFrom('check_tags')
+    .select('check_id')
+    .where('account_id', '=', accountId)
+    .where('tag', 'in', eachOf(tags))
+    .execute();
+  return new Set(rows.map(({ check_id: id }) => id));
 }
 
 /** Values of a table beside checks, by check. */

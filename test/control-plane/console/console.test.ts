@@ -119,17 +119,20 @@ test('the list is searched, filtered by state, type and tag, and sorted, and the
   await page.keyboard.press('/');
   await page.keyboard.type('ireland nothing');
   await page.getByText('No monitor matches').waitFor();
+  const shown = (amount: string) => page.getByText(`${amount} shown`, { exact: true }).waitFor();
   await page.getByLabel('Search').fill('front');
+  await shown('1 monitor');
   assert.deepEqual(await names.allInnerTexts(), ['Shop front page']);
   await page.getByLabel('Search').fill('');
   await page.getByRole('button', { name: '2 failing' }).click();
-  await names.nth(1).waitFor();
+  await shown('2 monitors');
   assert.equal(await names.count(), 2);
   await page.getByLabel('Type').selectOption('BROWSER');
+  await shown('1 monitor');
   assert.deepEqual(await names.allInnerTexts(), ['Buying a book']);
   assert.match(page.url(), /state=FAILING&type=BROWSER/);
   await page.goto(`${world.cp.url}/console/#/checks?tag=public`);
-  await page.locator('tbody tr').nth(0).waitFor();
+  await page.getByRole('link', { name: 'Shop front page' }).waitFor();
   assert.deepEqual(await names.allInnerTexts(), ['Shop front page']);
   await page.goto(`${world.cp.url}/console/#/checks?sort=name!`);
   await names.nth(5).waitFor();
@@ -165,12 +168,12 @@ test('a new result shows by itself, and rows that did not change are not drawn a
   await page.getByRole('combobox', { name: 'Monitor, view or action' }).waitFor();
   await page.keyboard.type('mail port');
   await page.getByRole('option', { name: 'Mail port' }).waitFor();
-  const named = page.waitForRequest((request) => request.url().includes(`?runs=0&checkId=${id}`));
+  const read = page.waitForRequest(/check-overview\/list\?.*limit=100/);
   await world.agent.submit(
     resultOf(id, { checkType: 'TCP', startedAt: consoleNow, scheduledFor: consoleNow }),
   );
   world.clock.advance(1_000);
-  await named;
+  await read;
   await row.filter({ hasText: 'Passing' }).waitFor();
   assert.equal(await page.evaluate('window.drawn'), 0);
   await world.cp.api('DELETE', `/v1/checks/${id}`);
@@ -200,7 +203,7 @@ test('without the stream of events the list asks by itself, and follows it again
     document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));`);
   await show('hidden');
   await page.clock.pauseAt(consoleNow + 3_600_000);
-  const atOnce = page.waitForRequest(/check-overview\?runs=0$/);
+  const atOnce = page.waitForRequest(/check-overview\/list\?/);
   await show('visible');
   await atOnce;
   await page.clock.resume();
@@ -215,7 +218,7 @@ test('without the stream of events the list asks by itself, and follows it again
   const stream = page.waitForResponse(/console\/events/);
   await page.reload();
   await stream;
-  const first = /check-overview\?runs=0$/;
+  const first = /check-overview\/list\?/;
   let then = '';
   const reads = async (route: Route) => {
     const response = await route.fetch();
@@ -224,7 +227,7 @@ test('without the stream of events the list asks by itself, and follows it again
     const path = `/v1/checks/${await make('Deleted during the read')}`;
     await world.cp.api('DELETE', path, undefined, { prefer: 'respond-async' });
     await readAgain;
-    const next = page.waitForRequest(/check-overview\?runs=0$|console\/events/);
+    const next = page.waitForRequest(/check-overview\/list\?|console\/events/);
     await route.fulfill({ response });
     then = (await next).url();
   };
@@ -675,10 +678,18 @@ test('of many checks only those near the screen are rows, and all are reached by
   await page.getByRole('link', { name: 'Check 199' }).waitFor();
   assert.ok((await names.count()) < 80);
   await assertPleasant(page, 'Check 199', 1280, 'a long list, at its end');
+  // What was never shown is selected as well.
+  await page.getByLabel('Select Check 199').click();
+  await page.evaluate('scrollTo(0, 0)');
+  await page.getByLabel('Select Check 001').click({ modifiers: ['Shift'] });
+  await page.getByText('199 monitors selected').waitFor();
+  await page.getByLabel('Select all matches').click();
+  await page.getByText('200 monitors selected').waitFor();
+  await page.getByRole('button', { name: 'Clear selection' }).click();
   await page.keyboard.press('/');
   await page.keyboard.type('check 150');
-  await page.getByRole('link', { name: 'Check 150' }).waitFor();
-  assert.equal(await names.count(), 1);
+  await page.getByText('1 monitor shown', { exact: true }).waitFor();
+  assert.deepEqual(await names.allInnerTexts(), ['Check 150']);
 });
 
 test('selected checks are muted, tagged, moved and deleted together, and a deletion is undone', async () => {
@@ -993,6 +1004,7 @@ test('groups are rows that fold, names are in natural order', async () => {
   await row.click();
   const folded = page.getByRole('button', { name: 'Mail', expanded: false });
   await folded.waitFor();
+  await names.nth(1).waitFor({ state: 'detached' });
   assert.deepEqual(await names.allInnerTexts(), ['Alone']);
   await page.reload();
   await folded.waitFor();
