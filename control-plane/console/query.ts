@@ -169,7 +169,12 @@ function useRead<Data>(
   }: Refreshing & { query?: object | undefined; keepsOld?: boolean } = {},
 ): Read<Data> {
   const queryKey: Key = [path, query];
-  const { data, error, isFetching, isLoading, isPlaceholderData } = useCached<Entry, Problem, Entry, Key>(
+  const { data, error, isFetching, isLoading, isPlaceholderData } = useCached<
+    Entry,
+    Problem,
+    Entry,
+    Key
+  >(
     {
       queryKey,
       queryFn: read,
