@@ -21,13 +21,13 @@ export interface Group {
 
 /** A line of a comment in a test file that must not share its process with others, with the reason. */
 const ownProcess = /^(?:\/\/| \*) Own process: (\S.*)/m;
-/** One in a file that looks at pages in a context of its own. A few such files share a process and its browser. */
-const sharedBrowser = /^(?:\/\/| \*) Shared browser: \S/m;
+/** One in a file that is slow by what it starts beside its process, but changes nothing in that. */
+const ofFew = /^(?:\/\/| \*) Few share a process: \S/m;
 
 /** Each process costs two seconds of CPU before it is fast. With more files one lane would end long after the others. */
 const maxFilesPerGroup = 60;
 /** Their control planes are all open from the first test to the last, and a browser that lives long gets slow. */
-const maxFilesPerBrowser = 6;
+const maxFewFiles = 6;
 
 /** A hook that runs for all tests of a process, not for those of its file alone. */
 const hookOfEach = /^(?:after|before)Each\(/m;
@@ -38,7 +38,7 @@ const isAlone = (file: string, source: string): boolean =>
 
 /** True for a file that is apart from the quick ones. */
 export function needsOwnProcess(file: string, source: string): boolean {
-  return isAlone(file, source) || sharedBrowser.test(source);
+  return isAlone(file, source) || ofFew.test(source);
 }
 
 /** As its reason says; files of `test/e2e/` wait for slots of checks. */
@@ -135,14 +135,10 @@ export function planGroups(
   const sourceOf = (file: string): string => sources.get(file) ?? '';
   const {
     alone = [],
-    pages = [],
+    few = [],
     shared = [],
   } = Object.groupBy(files, (file) =>
-    isAlone(file, sourceOf(file))
-      ? 'alone'
-      : sharedBrowser.test(sourceOf(file))
-        ? 'pages'
-        : 'shared',
+    isAlone(file, sourceOf(file)) ? 'alone' : ofFew.test(sourceOf(file)) ? 'few' : 'shared',
   );
   const areaOf = (file: string): string => file.split('/').slice(0, 2).join('/');
   const together = (some: readonly string[], most: number): Group[] => {
@@ -158,7 +154,7 @@ export function planGroups(
   };
   return [
     ...together(shared, maxFilesPerGroup),
-    ...together(pages, maxFilesPerBrowser),
+    ...together(few, maxFewFiles),
     ...alone.map((file) => ({ engine, files: [file], load: loadOf(file, sourceOf(file)) })),
   ];
 }

@@ -1,4 +1,4 @@
-// Own process: it starts many programs.
+// Few share a process: it starts programs.
 // SQLite only: it damages files.
 /**
  * Damage to the files of a control plane, with real files. TEST_CASES=300 TEST_SEED=… plays more. A result

@@ -1,5 +1,5 @@
 // SQLite only: what it moves is a file.
-// Own process: it starts many programs.
+// Few share a process: it starts programs.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 /** OAuth clients that get a key by the consent of a person, and those that try to get one otherwise. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

@@ -1,4 +1,4 @@
-// Own process: it starts many programs.
+// Few share a process: it starts programs.
 // PostgreSQL in the long tier: agent-boundary.test.ts and ingest-results.test.ts run its statements on both.
 /**
  * The agent protocol under 20,000 submissions of a hostile key, most of them damaged, beside check-ins,

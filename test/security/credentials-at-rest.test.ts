@@ -1,4 +1,4 @@
-// Own process: it starts many programs.
+// Few share a process: it starts programs.
 // SQLite only: it looks into files.
 /** One credential of each kind, made through the API: none is readable on disk, in a backup, or after a new key. */
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// Own process: it starts many programs.
+// Few share a process: it starts programs.
 /** A signal opens no debugger, at which a script on the same machine would read keys and results. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,4 +1,4 @@
-// Own process: it starts many programs.
+// Few share a process: it starts programs.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

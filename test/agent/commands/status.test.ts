@@ -1,4 +1,4 @@
-// Own process: it starts many programs.
+// Few share a process: it starts programs.
 /** `status`, `doctor` and `support-bundle` beside a running agent: a real process each. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

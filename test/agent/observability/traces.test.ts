@@ -1,4 +1,4 @@
-// Own process: it starts many programs.
+// Few share a process: it starts programs.
 /** An agent as a whole, a target that is asked, and a receiver of what is told about it. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,4 +1,4 @@
-// Own process: it starts many programs.
+// Few share a process: it starts programs.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Own process: it starts programs.
+// Few share a process: it starts programs.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

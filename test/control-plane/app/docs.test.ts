@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';

@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 /** Encrypted results in the console: the key is opened in the browser, and goes nowhere. */
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';

@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 /** What happened around a check, on the time axis of its charts. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 /** A fresh installation in a real browser, up to the first alert. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

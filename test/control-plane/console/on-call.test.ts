@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 /** The on-call calendar: overrides by dragging, by keyboard and by the dialog, beside a colleague who does the same. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';

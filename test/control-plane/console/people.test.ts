@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 /** The console of a team: the first person, an invitation, roles, a profile. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

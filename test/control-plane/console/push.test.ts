@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 /** Notifications of a device: turned on in the profile, shown by the worker, acknowledged from them. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

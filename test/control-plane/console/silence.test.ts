@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 /** A control plane that stops while somebody looks at the console: a real process, a real browser. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 /** Test sessions in the console: found, read, cancelled by keyboard, and pleasant in every width. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 /** Signing in with a real OpenID provider, in a real browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Shared browser: its pages have contexts of their own.
+// Few share a process: it opens a browser.
 /** Passkeys in a real browser with a virtual authenticator, and attacks on them. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';

@@ -67,10 +67,10 @@ test('no file is left out, none runs twice, and a process has files of one area'
   }
 });
 
-test('files that look at pages share processes, and not with others', () => {
+test('six files that start what is slow share a process, and not with others', () => {
   const files = Array.from({ length: 8 }, (_file, index) => `test/control-plane/${index}.test.ts`);
-  const pages = `// Shared browser: its pages have contexts of their own.\n${shared}`;
-  const sources = new Map(files.map((file, index) => [file, index === 0 ? shared : pages]));
+  const slow = `// Few share a process: it opens a browser.\n${shared}`;
+  const sources = new Map(files.map((file, index) => [file, index === 0 ? shared : slow]));
   const groups = planGroups(sources);
   assert.deepEqual(
     groups.map((group) => group.files),

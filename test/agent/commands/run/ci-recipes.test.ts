@@ -1,4 +1,4 @@
-// Own process: it starts many programs.
+// Few share a process: it starts programs.
 /** The recipes for continuous integration do what they say, as far as a shell can show it. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
