@@ -86,6 +86,8 @@ const namedElements = `() => {
     });
 }`;
 
+const frame = 'new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))';
+
 interface Control {
   /** What people call it, and which of those with that name it is. */
   name: string;
@@ -132,13 +134,12 @@ class Walker {
   /** Until nothing is asked or drawn any more. */
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < 2; quiet = this.#open.size === 0 ? quiet + 1 : 0) {
-      await this.#ask('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))');
+      await this.#ask(frame);
     }
   }
 
   async goTo(hash: string): Promise<void> {
-    await this.#ask(`location.hash = '#/settings/none'`);
-    await this.settle();
+    await this.#ask(`location.hash = '#/settings/none', ${frame}`);
     await this.#ask(`location.hash = ${JSON.stringify(hash)}`);
     await this.settle();
   }
