@@ -6,6 +6,7 @@
  * ends with the last byte, never with the waiting.
  */
 import { connect, type Socket } from 'node:net';
+import { StringDecoder } from 'node:string_decoder';
 import type { TLSSocket } from 'node:tls';
 import type { Assertion } from '@monitor/shared/contract/assertion.ts';
 import type {
@@ -93,6 +94,11 @@ class Answer {
 
   get text(): string {
     return Buffer.concat(this.#chunks).toString('utf8');
+  }
+
+  /** Without the beginning of a character whose end is still on its way. */
+  get completeText(): string {
+    return new StringDecoder('utf8').write(Buffer.concat(this.#chunks));
   }
 
   add(chunk: Buffer): void {
@@ -199,7 +205,7 @@ function converse(
       seen.lastByteAt = delay.dataAt(stream);
       cancelQuiet?.();
       answer.add(chunk);
-      const state = stateOf(request, answer.text);
+      const state = stateOf(request, answer.completeText);
       if (state === 'decided' || answer.bytes >= maxReadBytes) settle(null);
       if (isSettled || state === 'open') return;
       cancelQuiet = clock.after(quietMs, () => settle(null));

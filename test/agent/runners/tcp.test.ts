@@ -104,7 +104,7 @@ const talks: [
   comparison: string,
   target: string,
   property: string,
-  ...pieces: (number | string | null)[],
+  ...pieces: (number | string | Buffer | null)[],
 ][] = [
   [true, 'NOT_CONTAINS', 'DEGRADED', '', '+OK ', 200, 'DEGRADED', null],
   [false, 'NOT_CONTAINS', 'DEGRADED', '', '+OK ', 200, 'fine', null],
@@ -112,6 +112,8 @@ const talks: [
   [true, 'IS_EMPTY', '', 'ERR (.*)', 'fine ', 200, 'ERR down', null],
   [false, 'CONTAINS', '220 ready', '', '220-mx\r\n', 1_800, '220 ready\r\n'],
   [false, 'EQUALS', 'PONG', '', 'P', 1_300, 'ONG'],
+  // Between the two bytes of one character.
+  [false, 'EQUALS', 'café', '', Buffer.from('caf\xc3', 'latin1'), 200, Buffer.from([0xa9])],
   [false, 'GREATER_THAN', '5', 'count (\\d+) ', 'count ', 1_300, '17 '],
 ];
 
