@@ -12,6 +12,7 @@ import { ConnectionTrail } from '../net/connection-trail.ts';
 import { failureOf, missingIssuer } from '../net/failure.ts';
 import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
+import { nameInOneLine } from '../net/tls/facts.ts';
 import { toThousandths } from '../net/time-statistics.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
@@ -57,7 +58,9 @@ function chainProblemOf(
     const top = chain.at(-1);
     if (isSigned && top !== undefined && isTrustedAuthority(top, furtherAuthority)) return null;
   }
-  const issuer = /^CN=(.*)$/m.exec(leaf.issuer)?.[1] ?? leaf.issuer.replaceAll('\n', ', ');
+  // Undefined where it has no name, whatever the types say.
+  const name = (leaf.issuer as string | undefined) ?? 'without a name';
+  const issuer = /^CN=(.*)$/m.exec(name)?.[1] ?? nameInOneLine(name);
   return chainError === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'
     ? missingIssuer(issuer)
     : (chainProblems[chainError] ?? chainError);

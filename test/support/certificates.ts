@@ -30,6 +30,8 @@ interface Wish {
   keyKind?: KeyKind;
   /** Other names it is good for. */
   others?: string[];
+  /** The name of who it is for is its alternative name alone. */
+  hasNoSubject?: true;
   /** As old ones, without alternative names. */
   hasCommonNameOnly?: true;
 }
@@ -65,7 +67,7 @@ export async function selfSigned(wish: Wish): Promise<KeyAndCertificate> {
   const keys = await makeKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     ...fields(wish),
-    name: `CN=${wish.host}`,
+    name: wish.hasNoSubject ? '' : `CN=${wish.host}`,
     keys: keys as never,
   });
   return { key: await keyPem(keys), cert: certificate.toString('pem') };
@@ -99,7 +101,7 @@ function authorityOf(
       const certificate = await x509.X509CertificateGenerator.create({
         ...fields(wish),
         ...signing,
-        subject: `CN=${wish.host}`,
+        subject: wish.hasNoSubject ? '' : `CN=${wish.host}`,
         publicKey: own.publicKey as never,
       });
       return { key: await keyPem(own), cert: certificate.toString('pem') + chain };

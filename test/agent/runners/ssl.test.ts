@@ -110,12 +110,14 @@ test('of a sound server everything is read, and nothing is wrong', async () => {
 test('what is wrong with a certificate has a category: its date before its name, its name before its chain', async () => {
   const authority = await makeAuthority();
   const old = { host: 'localhost', validForDays: 9, hasCommonNameOnly: true } as const;
+  const unnamed = { host: 'localhost', validForDays: 9, hasNoSubject: true } as const;
   const cases: [wrong: string, pair: { key: string; cert: string }, category: string, RegExp?][] = [
     ['with no alternative name', await authority.issue(old), 'hostname', /no alternative name/],
     ['expired', await authority.issue({ host: 'localhost', validForDays: -1 }), 'expired'],
     ['self-signed and expired', await selfSigned({ host: 'b', validForDays: -3 }), 'expired'],
     ['for another host', await authority.issue({ host: 'b.example', validForDays: 9 }), 'hostname'],
     ['self-signed', await selfSigned({ host: 'localhost', validForDays: 90 }), 'chain'],
+    ['self-signed without a name', await selfSigned(unnamed), 'chain', /self-signed/],
     ['self-signed for another', await selfSigned({ host: 'b', validForDays: 90 }), 'hostname'],
   ];
   for (const [wrong, pair, expected, said = /./] of cases) {
@@ -128,6 +130,14 @@ test('what is wrong with a certificate has a category: its date before its name,
     assert.equal(seen.observation.failure, null, wrong);
     assert.equal(seen.response['securityBaseline'], null, wrong);
   }
+});
+
+test('a certificate whose only name is the alternative one is sound', async () => {
+  const authority = await makeAuthority();
+  const wish = { host: 'localhost', validForDays: 90, hasNoSubject: true } as const;
+  await using server = await tlsServer(await authority.issue(wish));
+  const seen = await look(server.port, {}, authority);
+  assert.deepEqual([seen.verdict.hasFailures, seen.verdict.reason], [false, null]);
 });
 
 test('a chain is measured although its certificate has expired, and an expired one is below zero days', async () => {
