@@ -1,4 +1,3 @@
-import { CommanderError } from 'commander';
 import { printFailure, watchOutput } from '@monitor/shared/command-output.ts';
 import { withVersionCommand } from '@monitor/shared/named-commands.ts';
 import { prepareCommand } from '@monitor/shared/prepare-command.ts';
@@ -19,24 +18,19 @@ makeFilesPrivate();
 const given = withVersionCommand(process.argv.slice(2));
 // Before a command is loaded, which takes a while. Help is no command and needs no system calls.
 if (Object.hasOwn(commands, given[0] ?? '')) guardProcess();
-const run = await prepareCommand(newProgram(), commands, given);
+const run = await prepareCommand(newProgram(), commands, given, exitCodes.error);
 
 watchOutput(exitCodes.error);
 
 try {
   await run();
 } catch (error) {
-  if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.error;
-    if (error.exitCode !== 0) printFailure(given, error.message, exitCodes.error);
-  } else {
-    const isKnown = error instanceof AgentError;
-    // What keeps a module from being loaded is for the file that has loaded this one.
-    if (!isKnown && isOfModules(error)) throw error;
-    const message = error instanceof Error ? error.message : String(error);
-    const said = `${isKnown ? '' : 'unexpected: '}${printableValue(message, { hasLines: true })}`;
-    process.stderr.write(`${said}\n`);
-    printFailure(given, said, exitCodes.error);
-    process.exitCode = exitCodes.error;
-  }
+  const isKnown = error instanceof AgentError;
+  // What keeps a module from being loaded is for the file that has loaded this one.
+  if (!isKnown && isOfModules(error)) throw error;
+  const message = error instanceof Error ? error.message : String(error);
+  const said = `${isKnown ? '' : 'unexpected: '}${printableValue(message, { hasLines: true })}`;
+  process.stderr.write(`${said}\n`);
+  printFailure(given, said, exitCodes.error);
+  process.exitCode = exitCodes.error;
 }

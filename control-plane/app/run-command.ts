@@ -1,5 +1,4 @@
 import { inspect } from 'node:util';
-import { CommanderError } from 'commander';
 import { beginOutput, printFailure } from '@monitor/shared/command-output.ts';
 import { withVersionCommand } from '@monitor/shared/named-commands.ts';
 import { prepareCommand } from '@monitor/shared/prepare-command.ts';
@@ -12,19 +11,14 @@ import { commands, newProgram } from './program.ts';
 export async function runCommand(words: readonly string[]): Promise<void> {
   const given = withVersionCommand(words);
   beginOutput();
-  const run = await prepareCommand(newProgram(), commands, given);
+  const run = await prepareCommand(newProgram(), commands, given, exitCodes.usage);
   try {
     await run();
   } catch (error) {
-    if (error instanceof CommanderError) {
-      process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-      if (error.exitCode !== 0) printFailure(given, error.message, exitCodes.usage);
-    } else {
-      process.stderr.write(`${describeFailure(error)}\n`);
-      if (processEnvironment['LOG_LEVEL'] === 'debug') process.stderr.write(`${inspect(error)}\n`);
-      const exitCode = error instanceof OperatorError ? error.exitCode : exitCodes.failed;
-      printFailure(given, describeFailure(error), exitCode);
-      process.exitCode = exitCode;
-    }
+    process.stderr.write(`${describeFailure(error)}\n`);
+    if (processEnvironment['LOG_LEVEL'] === 'debug') process.stderr.write(`${inspect(error)}\n`);
+    const exitCode = error instanceof OperatorError ? error.exitCode : exitCodes.failed;
+    printFailure(given, describeFailure(error), exitCode);
+    process.exitCode = exitCode;
   }
 }
