@@ -1,4 +1,4 @@
-// Own process: it starts browsers.
+// Few share a process: it opens a browser.
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

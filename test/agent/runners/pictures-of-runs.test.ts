@@ -1,4 +1,4 @@
-// Own process: it starts browsers.
+// Few share a process: it opens a browser.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Own process: it starts browsers.
+// Few share a process: it opens a browser.
 /** What neither a page nor a model that believes it can bring about. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';

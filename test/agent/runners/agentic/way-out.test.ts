@@ -1,4 +1,4 @@
-// Own process: it starts browsers.
+// Few share a process: it opens a browser.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BrowserSession } from '../../../../agent/runners/agentic/browser-session.ts';
