@@ -141,12 +141,16 @@ function pack(folder: string, out: string): Tarball {
 }
 
 /** Builds the programs below a folder and packs them into another one. */
-export async function makePackages(built: string, out: string): Promise<Tarball[]> {
+export async function makePackages(
+  built: string,
+  out: string,
+  write: (program: ProgramName, folder: string) => Promise<unknown> = bundle,
+): Promise<Tarball[]> {
   mkdirSync(out, { recursive: true });
   const folders: string[] = [];
   for (const program of programNames) {
     const folder = join(built, program);
-    await bundle(program, folder);
+    await write(program, folder);
     finishProgram(program, folder);
     folders.push(folder);
   }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import test from 'node:test';
-import { bundle } from '../../../scripts/build/bundle.ts';
 import { Program } from '../../../proof/program.ts';
+import { writeProgram } from '../../support/programs.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 interface Manifest {
@@ -26,7 +26,7 @@ function linkPackages(folder: string): void {
 
 test('a control plane from its bundle, with the packages of its manifest alone, serves all it has', async () => {
   using folder = temporaryFolder();
-  await bundle('control-plane', folder.path);
+  await writeProgram('control-plane', folder.path);
   linkPackages(folder.path);
   const licences = readFileSync(join(folder.path, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
   assert.match(licences, /^express \d+\.\d+\.\d+ \(MIT\)$/m);
@@ -58,7 +58,7 @@ test('a control plane from its bundle, with the packages of its manifest alone, 
 
 test('an agent from its bundle needs no packages for its commands', async () => {
   using folder = temporaryFolder();
-  await bundle('agent', folder.path);
+  await writeProgram('agent', folder.path);
   assert.deepEqual(manifestIn(folder.path).dependencies, {});
   await using program = new Program([join(folder.path, 'monitor-agent.js'), 'version'], {});
   await program.line('monitor-agent');

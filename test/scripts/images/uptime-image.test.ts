@@ -4,7 +4,7 @@ import { cpSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
-import { bundle } from '../../../scripts/build/bundle.ts';
+import { writeProgram } from '../../support/programs.ts';
 import { npmComponents } from '../../../scripts/images/inside/bill-of-materials.ts';
 import { isUnread } from '../../../scripts/images/inside/strip-packages.ts';
 import { FakeControlPlane } from '../../support/fake-control-plane.ts';
@@ -18,7 +18,7 @@ const mostBytes = 12_000_000;
 
 const folder = temporaryFolder();
 before(async () => {
-  await bundle('agent', join(folder.path, 'agent'));
+  await writeProgram('agent', join(folder.path, 'agent'));
   rmSync(join(folder.path, 'agent/runtimes/locks'), { recursive: true });
   const packages = join('node_modules', '@koromix');
   cpSync(packages, join(folder.path, packages), {

@@ -19,6 +19,7 @@ import { componentsOf } from '../../../scripts/release/bill.ts';
 import { digestOf } from '../../../scripts/release/artefacts.ts';
 import { makePackages, readJson, type Tarball } from '../../../scripts/release/packages.ts';
 import { surroundings } from '../../../proof/program.ts';
+import { writeProgram } from '../../support/programs.ts';
 import { inLongTier } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
@@ -36,7 +37,7 @@ const environment = {
 let tarballs: Tarball[] = [];
 
 before(async () => {
-  tarballs = await makePackages(join(folder.path, 'built'), out);
+  tarballs = await makePackages(join(folder.path, 'built'), out, writeProgram);
   const files = tarballs
     .filter(({ name }) => name !== '@monitor/node')
     .map(({ file }) => join(out, file));
