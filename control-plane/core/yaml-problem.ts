@@ -23,7 +23,9 @@ export function assertUsual(
   }
 }
 
-/** What the YAML parser complains about, without the words of the engine for what is nested too deeply. */
+/** What the YAML parser complains about, without what it says to programmers. */
 export function yamlProblem(message: string): string {
-  return message.replace(/^Maximum call stack\D*exceeded/, 'nested too deeply');
+  return message
+    .replace(/^Maximum call stack\D*exceeded/, 'nested too deeply')
+    .replace(/; please use YAML\.parseAllDocuments\(\)/, ': a file here is one');
 }

@@ -107,6 +107,7 @@ test('a mistake in a file is named with its place', () => {
     [`name: a\ntags: ${'['.repeat(400)}${']'.repeat(400)}\n`, /, line 2: nested too deeply$/],
     [`name: a\ntags: ${'{ a: '.repeat(400)}${'}'.repeat(400)}\n`, /, line 2: nested too deeply$/],
     [`name: a\ntags: ${'['.repeat(99_999)}\n`, /nested too deeply$/],
+    ['name: a\n---\nname: b\n', /line 2: Source contains multiple documents: a file here is one$/],
   ];
   for (const [text, says, path = 'checks/a.yaml'] of problems) {
     assert.throws(
