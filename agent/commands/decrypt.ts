@@ -12,6 +12,7 @@ import {
   type OpenKey,
 } from '@monitor/shared/encryption/encryption.ts';
 import { readAtMost } from '@monitor/shared/read-at-most.ts';
+import { jsonProblem } from '@monitor/shared/read-json.ts';
 import { isFields, type Fields } from '@monitor/shared/fields.ts';
 import type { Command } from 'commander';
 import { commandDoors } from '../doors.ts';
@@ -149,14 +150,14 @@ async function decrypt(file: string | undefined, { keyFile, output }: Options): 
     await write(pieces, output);
     return;
   }
-  let json: unknown;
-  try {
-    json = JSON.parse(await readAtMost(all, jsonBytes));
-  } catch (error) {
-    if (error instanceof RangeError) throw new DecryptionError(error.message);
-    throw new DecryptionError('it is neither a result as JSON nor an encrypted file');
+  const text = await readAtMost(all, jsonBytes).catch((error: unknown) => {
+    throw error instanceof RangeError ? new DecryptionError(error.message) : error;
+  });
+  const problem = jsonProblem(text);
+  if (problem !== null) {
+    throw new DecryptionError(`it is neither a result as JSON (${problem}) nor an encrypted file`);
   }
-  await write(textOf(await opened(json, key)), output);
+  await write(textOf(await opened(JSON.parse(text), key)), output);
 }
 
 /** `monitor-agent decrypt`: reads encrypted results with a private key. */
