@@ -316,12 +316,13 @@ function readAddress(address: string): AddressReading | null {
   const place = hostAndPort(`grpc://${authority}`, 'grpc');
   if (place === null) return { problem: 'the port is missing' };
   const tls = scheme.toLowerCase() === 'grpcs';
-  return {
-    request: {
-      ...{ url: place.host, port: place.port, ...familyOf(place.host) },
-      grpcConfig: { mode: 'HEALTH', tls, service: decodeURIComponent(service) },
-    },
-  };
+  const reach = { url: place.host, port: place.port, ...familyOf(place.host) };
+  try {
+    const grpcConfig = { mode: 'HEALTH', tls, service: decodeURIComponent(service) };
+    return { request: { ...reach, grpcConfig } };
+  } catch {
+    return { problem: 'the service has a % that escapes nothing' };
+  }
 }
 
 function clientCertificates({ request }: { request?: unknown }): ClientCertificateChoice {

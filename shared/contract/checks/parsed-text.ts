@@ -12,11 +12,11 @@ interface ReadText {
   type?: string | undefined;
 }
 
-/** Whole numbers that a double cannot hold keep their digits, as bigint. */
+/** Whole numbers that a double cannot hold keep their digits, as bigint. Millions of digits would take seconds. */
 function withAllDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
   const { source = '' } = context ?? {};
-  return /^-?\d+$/.test(source) ? BigInt(source) : value;
+  return /^-?\d{1,300}$/.test(source) ? BigInt(source) : value;
 }
 
 function parse(text: string): { document: unknown } | null {

@@ -89,6 +89,14 @@ test('an address of IPv6 on the command line is asked over IPv6, a name as usual
   }
 });
 
+test('an address with a % that escapes nothing is refused, and is no crash', () => {
+  const agents = definitions.map(([, one]) => one).filter((one) => one.runsOn === 'agents');
+  for (const address of ['grpc://a.example:1/%zz', 'grpc://a.example:1/%ff']) {
+    const [reading] = agents.flatMap((one) => one.address?.read(address) ?? []);
+    assert.ok(reading !== undefined && 'problem' in reading, address);
+  }
+});
+
 test('of an attempt that saw nothing, spans have no phases and a result has no values', () => {
   for (const [name, definition] of definitions) {
     if (definition.runsOn !== 'agents') continue;
