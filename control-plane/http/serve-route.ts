@@ -341,10 +341,12 @@ class ServedRoute {
       if (protocol === null) throw invalidHeader(protocolHeader, notOneProtocol);
       requireProtocol(protocol);
     }
+    // A change that takes no body names what it was given.
+    const isRead = route.body !== undefined || (this.#isAudited && request.is('json') === 'json');
     const body =
-      route.body === undefined || route.bodyStream === true
-        ? undefined
-        : await readBody(route, request, response, this.#shared.options.bodyWithinMs);
+      isRead && route.bodyStream !== true
+        ? await readBody(route, request, response, this.#shared.options.bodyWithinMs)
+        : undefined;
     if (this.#isOfPeople) refuseUnstorable(body);
     let { query } = request as { query: Record<string, unknown> };
     this.#knownQuery ??= knownFields(...[route.query].filter(isDefined));
@@ -372,6 +374,7 @@ class ServedRoute {
           : ignoredBy(this.#knownBody.known, body)),
       );
     }
+    if (route.body === undefined) ignored.push(...ignoredBy(knownFields(), body));
     call.ignored.push(...ignored);
     // A refusal names them too.
     warnOf(response, notKept(call.ignored));

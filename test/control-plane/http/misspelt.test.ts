@@ -100,6 +100,20 @@ test('other unknown fields are ignored, and the answer warns of them', async () 
   assert.ok((answer.warning ?? '').length < 3_000, String(answer.warning?.length));
 });
 
+test('a body of a change that takes none is named', async () => {
+  for (const [body, named] of [
+    [{ dryRun: true }, 'dryRun'],
+    [{}, null],
+    [undefined, null],
+  ] as const) {
+    const { body: made } = await cp.api('POST', '/v1/snippets', { name: 'a', script: 'b' });
+    const { status, headers } = await cp.api('DELETE', `/v1/snippets/${made.id}`, body);
+    assert.equal(status, 204);
+    const warning = named && `299 - "unknown fields were ignored: ${named}"`;
+    assert.equal(headers.get('warning'), warning);
+  }
+});
+
 test('what was read may be sent back, and fields of other types of checks may come with it', async () => {
   const made = await send('POST', '/v1/checks/url', check);
   const read = await send('GET', `/v1/checks/${(made.body as { id: string }).id}`);
