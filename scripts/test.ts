@@ -34,7 +34,7 @@ import { describeFile, describeRun, resultsOf, type FileResult } from './tests/s
 /** Only a test that hangs lasts so long, also on a machine ten times slower. */
 const testTimeoutMs = 1_200_000;
 /** A process whose tests are over and that does not end keeps something open. */
-const processTimeoutMs = 2_400_000;
+const processTimeoutMs = 7_200_000;
 
 /** Tests make much that is dropped at once: with more room for it a tenth of their CPU is saved. */
 const roomForYoung = ['--min-semi-space-size=32', '--max-semi-space-size=64'];
