@@ -1,6 +1,7 @@
 /** The secrets among the settings, in every form that must not be seen. */
 import type { AgentConfig } from './config.ts';
-import { basicCredentials, decodedOrAsIs } from './net/http/proxy.ts';
+import { decodedOrAsIs } from '@monitor/shared/http-url.ts';
+import { basicCredentials } from './net/http/proxy.ts';
 import { proxyLogin } from './net/http/proxy-login.ts';
 import { Secret } from './secret.ts';
 

@@ -15,3 +15,12 @@ export class HttpUrl extends URL {
     return URL.canParse(text.replace(zoned, '$1'));
   }
 }
+
+/** Decodes percent escapes; an invalid text stays unchanged. */
+export function decodedOrAsIs(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,4 +1,5 @@
 /** The request of an HTTP check: a URL monitor where that is enough, else an API check. */
+import { decodedOrAsIs } from '@monitor/shared/http-url.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { guardedHeaders } from './channels.ts';
 import { familyFor, type ConvertedCheck } from './converted-check.ts';
@@ -27,14 +28,6 @@ const maxHeaders = 100;
 
 export const isWebAddress = (url: string) => /^https?:\/\/\S/i.test(url) && URL.canParse(url);
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 /** The type of a body by how it begins, and by the header that is sent with it. */
 export const typeByStart = (body: string): 'JSON' | 'RAW' =>
   /^\s*[[{]/.test(body) ? 'JSON' : 'RAW';
@@ -45,7 +38,7 @@ export const typeByHeader = (headers: Headers): 'JSON' | 'RAW' =>
 function withoutCredentials(url: string): [url: string, auth: HttpParts['basicAuth']] {
   if (!URL.canParse(url)) return [url, null];
   const parsed = new URL(url);
-  const [username, password] = [decoded(parsed.username), decoded(parsed.password)];
+  const [username, password] = [decodedOrAsIs(parsed.username), decodedOrAsIs(parsed.password)];
   if (username + password === '') return [url, null];
   parsed.username = '';
   parsed.password = '';

@@ -1,4 +1,5 @@
 /** Sends mails through the SMTP server of the operator. */
+import { decodedOrAsIs } from '@monitor/shared/http-url.ts';
 import { cannotBeSent, resultText, type Attempt } from './attempt.ts';
 import { oneLine } from '../core/escape.ts';
 import type { Mail } from './facts.ts';
@@ -47,10 +48,8 @@ function domainOf(address: string): string {
 
 function passwordOf(smtpUrl: string): string[] {
   const { username, password } = new URL(smtpUrl);
-  const plain = [decodeURIComponent(password)];
-  return username === ''
-    ? plain
-    : [...plain, `\0${decodeURIComponent(username)}\0${plain[0] ?? ''}`];
+  const plain = [decodedOrAsIs(password)];
+  return username === '' ? plain : [...plain, `\0${decodedOrAsIs(username)}\0${plain[0] ?? ''}`];
 }
 
 /** Options in the URL (`?requireTLS=true`, `?tls.rejectUnauthorized=false`) override the ones here. */

@@ -2,6 +2,7 @@
  * One call of gRPC over a session of HTTP/2, as bytes: what the server sends is counted before anything
  * is decoded. Spec: PROTOCOL-HTTP2 of gRPC.
  */
+import { decodedOrAsIs } from '@monitor/shared/http-url.ts';
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -99,14 +100,6 @@ function tooLarge(length: number | null): Refused {
   const size = length === null ? 'a compressed message' : `a message of ${length} bytes`;
   const detail = `the server sent ${size}; the limit is ${maxMessageBytes}`;
   return new Refused(resourceExhausted, 'MESSAGE_TOO_LARGE', detail);
-}
-
-function decoded(message: string): string {
-  try {
-    return decodeURIComponent(message);
-  } catch {
-    return message;
-  }
 }
 
 function headersOf({ metadata, method, scheme, authority, timeoutMs }: CallRequest) {
@@ -227,7 +220,7 @@ export class GrpcCall {
       const code = /^\d{1,3}$/.test(given) ? Number(given) : statusUnknown;
       return {
         status: code <= 16 ? code : statusUnknown,
-        statusMessage: decoded(first(headers['grpc-message'])).slice(0, maxStatusLength),
+        statusMessage: decodedOrAsIs(first(headers['grpc-message'])).slice(0, maxStatusLength),
         ...{ metadata, problem: null },
       };
     }

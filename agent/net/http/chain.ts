@@ -2,7 +2,7 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
-import { HttpUrl } from '@monitor/shared/http-url.ts';
+import { decodedOrAsIs, HttpUrl } from '@monitor/shared/http-url.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import { noTcpTimes, type ReadTcpTimes } from '../../native/tcp-times.ts';
@@ -18,7 +18,6 @@ import { headerOf, withDefaults, withoutHeaders, type Headers } from './headers.
 import {
   assertProxyStillReachable,
   basicCredentials,
-  decodedOrAsIs,
   parseHttpProxy,
   resolveProxy,
   type HttpProxy,

@@ -6,6 +6,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { decodedOrAsIs } from '@monitor/shared/http-url.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../../errors.ts';
@@ -34,15 +35,6 @@ export function proxyProblem(proxy: HttpProxy, what: string, cause?: unknown): A
 /** The value of an Authorization header for credentials. */
 export function basicCredentials(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-}
-
-/** Decodes percent escapes; an invalid text stays unchanged. */
-export function decodedOrAsIs(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Parses `proxyUrl`. Throws NETWORK_UNAVAILABLE for an invalid proxy URL. */

@@ -4,6 +4,7 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { decodedOrAsIs } from '@monitor/shared/http-url.ts';
 import { request, type Dispatcher } from 'undici';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
@@ -49,11 +50,7 @@ export function parseHeaders(text: string): Record<string, string> {
       throw new Error(`entry ${index + 1} of OTEL_EXPORTER_OTLP_HEADERS is not name=value`);
     }
     const value = entry.slice(at + 1).trim();
-    try {
-      headers[name.toLowerCase()] = decodeURIComponent(value);
-    } catch {
-      headers[name.toLowerCase()] = value;
-    }
+    headers[name.toLowerCase()] = decodedOrAsIs(value);
   }
   return headers;
 }

@@ -1,4 +1,5 @@
 /** From what was configured, and what setup scripts made of it, to what is sent. */
+import { decodedOrAsIs } from '@monitor/shared/http-url.ts';
 import type { ApiRequest } from '@monitor/shared/contract/checks/api.ts';
 import type { HttpRequest } from '../../net/http/chain.ts';
 import { headerOf, headersFrom, problemOfHeader, withoutHeaders } from '../../net/http/headers.ts';
@@ -65,14 +66,6 @@ function shownParams(pairs: readonly (readonly [string, string])[]) {
   return Object.fromEntries(params);
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 function appendQuery(url: URL, pairs: readonly (readonly [string, string])[]): void {
   if (pairs.length === 0) return;
   const added = pairs.map(([key, value]) => `${encodeURIComponent(key)}=${value}`).join('&');
@@ -137,6 +130,6 @@ export function prepareRequest(
   if (!isChunked && (body !== null || bodyMethods.includes(method))) {
     headers['Content-Length'] = String(body?.length ?? 0);
   }
-  const params = shownParams(query.map(([key, value]) => [key, decoded(value)] as const));
+  const params = shownParams(query.map(([key, value]) => [key, decodedOrAsIs(value)] as const));
   return { http: { method, url, headers, body }, data, params, secrets };
 }

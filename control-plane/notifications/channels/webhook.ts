@@ -1,4 +1,5 @@
 /** WEBHOOK: URL, headers, query parameters and body are templates. Spec: Events 4. */
+import { decodedOrAsIs } from '@monitor/shared/http-url.ts';
 import { inText, inUrl } from '@monitor/shared/templates/places.ts';
 import { TemplateError } from '@monitor/shared/templates/template-error.ts';
 import { attemptByHttp, cannotBeSent, nothingIsFinal } from '../attempt.ts';
@@ -71,22 +72,13 @@ function headerValue(text: string): string {
   return Buffer.from(oneLine(text)).toString('latin1');
 }
 
-/** Decodes percent escapes; an invalid escape stays as it is. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
 /** Removes user and password from a URL and gives them as an `Authorization` header. */
 function takeAuthorization(url: URL): string | null {
   const { username, password } = url;
   if (username === '' && password === '') return null;
   url.username = '';
   url.password = '';
-  const pair = `${decoded(username)}:${decoded(password)}`;
+  const pair = `${decodedOrAsIs(username)}:${decodedOrAsIs(password)}`;
   return `Basic ${Buffer.from(pair).toString('base64')}`;
 }
 
@@ -140,7 +132,7 @@ function prepare(
   const credentials = [
     ...variables.filter(({ isHidden }) => isHidden).map(({ value }) => value),
     ...(config.webhookSecret ? [config.webhookSecret] : []),
-    ...(url.password === '' ? [url.username] : [url.password]).map(decoded),
+    ...(url.password === '' ? [url.username] : [url.password]).map(decodedOrAsIs),
   ];
   const authorization = takeAuthorization(url);
   if (authorization !== null) credentials.push(authorization.slice('Basic '.length));
