@@ -86,7 +86,7 @@ const scrollMs = (page: Page, share: number): Promise<number> =>
   paintedMs(
     page,
     `scrollTo(0, document.documentElement.scrollHeight * ${share})`,
-    `document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest('tr')?.hasAttribute('aria-rowindex')`,
+    `document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest('tr')?.querySelector('th a') != null`,
   );
 
 /** What a colleague's change takes until it is seen. */
