@@ -189,17 +189,22 @@ function useRead<Data>(
     },
     cache,
   );
+  /** Stays when another query of the view fails. */
+  const old = useRef<Entry | undefined>(undefined);
+  if (path === null || !keepsOld) old.current = undefined;
+  else if (data !== undefined) old.current = data;
+  const answer = path === null ? undefined : (data ?? old.current);
   const key = JSON.stringify(queryKey);
   /** A problem is shown until the next answer, also while it is tried again. */
   const shown = useRef({ key, problem: error });
   if (shown.current.key !== key || !isFetching) shown.current = { key, problem: error };
   return {
-    data: data?.data as Data | undefined,
-    total: data?.total ?? null,
-    at: data?.at ?? null,
+    data: answer?.data as Data | undefined,
+    total: answer?.total ?? null,
+    at: answer?.at ?? null,
     problem: shown.current.problem,
     isLoading,
-    isOld: isPlaceholderData,
+    isOld: isPlaceholderData || (data === undefined && answer !== undefined),
     reload: useCallback(async () => {
       if (path !== null) await readAgain(queryKey);
     }, [key]),

@@ -82,6 +82,12 @@ const statusCounts = z
   .array(z.object({ status: z.enum(checkStatuses), checks: z.int() }))
   .meta({ description: 'How many checks have each status, worst first; none that no check has' });
 
+const words = z
+  .string()
+  .max(200)
+  .refine((text) => text.split(/\s+/).length <= 20, 'must have at most 20 words')
+  .default('');
+
 const checkList = z
   .object({
     page: z.int(),
@@ -96,6 +102,10 @@ const checkList = z
         }),
       )
       .meta({ description: 'Checks, and groups above theirs where a check is in one' }),
+    sort: z.enum(checkListOrders).meta({
+      description:
+        'The order of the lines: another than the one that was asked for, where too many checks match for it',
+    }),
     matching: z.int().meta({ description: 'Checks that match, also those of folded groups' }),
     statusCounts,
     types: z.array(checkType).meta({ description: 'Of all checks' }),
@@ -119,9 +129,10 @@ export const checkOverviewRoutes = defineRoutes('Check statuses', {
   ),
   listChecksByGroup: get('/v1/check-overview/list', 'A page of the checks that match, by group', {
     query: z.object({
-      search: z.string().max(200).default('').meta({
+      search: words.meta({
         description: 'Words of the name, the group, the type, tags or locations; all must be there',
       }),
+      name: words.meta({ description: 'Words of the name alone; all must be there' }),
       status: z.enum(checkStatuses).exactOptional(),
       checkType: checkType.exactOptional(),
       tag: z.string().max(200).exactOptional(),
@@ -129,12 +140,15 @@ export const checkOverviewRoutes = defineRoutes('Check statuses', {
         .enum(checkListOrders)
         .default('status')
         .meta({
-          description: `Worst, newest or slowest first. By availability or p95 of the last day: up to ${maxSortedByFigures} checks that match`,
+          description: `Worst, newest or slowest first. By availability or p95 of the last day: up to ${maxSortedByFigures} checks that match, more of them by status`,
         }),
       reversed: queryBoolean.default(false),
-      folded: queryList(queryInteger(0, 999_999_999_999)).default([]).meta({
-        description: 'Groups whose checks are left out; 0 for the checks without a group',
-      }),
+      folded: queryList(queryInteger(0, 999_999_999_999))
+        .pipe(z.array(z.int()).max(500))
+        .default([])
+        .meta({
+          description: 'Groups whose checks are left out; 0 for the checks without a group',
+        }),
       runs: queryInteger(0, 100).default(24).meta({ description: 'How many runs of each check' }),
       limit: queryInteger(1, 1000).default(100),
       page: queryInteger(1, 1_000_000).default(1),

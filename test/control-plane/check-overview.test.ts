@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import test from 'node:test';
-import type { CheckList, CheckOverview } from '@monitor/shared/contract/check-overview.ts';
+import {
+  maxSortedByFigures,
+  type CheckList,
+  type CheckOverview,
+} from '@monitor/shared/contract/check-overview.ts';
 import { hour, insertResults, iso, minute, now, setUp, type Bench } from '../support/results.ts';
 
 const overview = async (bench: Bench, query = '') =>
@@ -140,6 +145,9 @@ test('the list gives a page of lines by group, of the checks that match', async 
   await bench.check('tcp', { name: 'Port 10', groupId: shop });
   await bench.check('tcp', { name: 'Port 9', groupId: shop, locations: ['eu-west-1'] });
   await bench.check('url', { name: 'was', groupId: old });
+  const trial = await bench.check('url', { name: 'trial', tags: ['tried'] });
+  const { db } = bench.cp.controlPlane.services;
+  await db.updateTable('checks').set({ is_trial: 1 }).where('id', '=', trial).execute();
   const list = async (query = ''): Promise<CheckList> =>
     (await bench.get(`check-overview/list?${query}`)) as CheckList;
   const lines = async (query: string): Promise<unknown[]> =>
@@ -164,6 +172,10 @@ test('the list gives a page of lines by group, of the checks that match', async 
     ['search=us-east port', ['Shop', 'Port 10']],
     ['search=port nothing', []],
     ['search=url', [null, 'b', 'Old', 'was']],
+    ['search=públic', ['b']],
+    ['name=9', ['Shop', 'Port 9']],
+    ['name=shop', []],
+    ['tag=tried', []],
     ['tag=Public', ['b']],
     ['tag=public', []],
     ['status=UNSERVED&checkType=TCP', ['Shop', 'Port 9', 'Port 10']],
@@ -179,6 +191,35 @@ test('the list gives a page of lines by group, of the checks that match', async 
     [foreign.body.lines, foreign.body.statusCounts, foreign.body.tags],
     [[], [], []],
   );
-  const wrong = await bench.cp.api('GET', '/v1/check-overview/list?sort=size');
-  assert.equal(wrong.status, 400);
+  for (const wrong of ['sort=size', `search=${'a+'.repeat(21)}`, 'status=passing', 'folded=-1']) {
+    assert.equal(
+      (await bench.cp.api('GET', `/v1/check-overview/list?${wrong}`)).status,
+      400,
+      wrong,
+    );
+  }
+});
+
+test('more checks than can be sorted by figures are by status, and the answer says so', async () => {
+  await using bench = await setUp();
+  await bench.check('url', { name: 'first' });
+  const { db } = bench.cp.controlPlane.services;
+  const row = await db.selectFrom('checks').selectAll().executeTakeFirstOrThrow();
+  await db.transaction().execute(async (unit) => {
+    for (let index = 0; index < maxSortedByFigures; index += 1) {
+      const id = randomUUID();
+      await unit
+        .insertInto('checks')
+        .values({ ...row, id, name: `Check ${index}` })
+        .execute();
+    }
+  });
+  for (const [query, sort] of [
+    ['sort=p95', 'status'],
+    ['sort=p95&name=check', 'p95'],
+    ['sort=name', 'name'],
+  ]) {
+    const list = (await bench.get(`check-overview/list?limit=1&${query}`)) as CheckList;
+    assert.equal(list.sort, sort, query);
+  }
 });

@@ -71,7 +71,13 @@ type Phase =
   | { kind: 'working'; word: string; done: number; amount: number }
   | { kind: 'done'; word: string; amount: number; refused: Refused<Picked>[] };
 
-export function BulkBar({ checks, onClear }: { checks: Picked[]; onClear: () => void }) {
+export function BulkBar({
+  checks,
+  onKeep,
+}: {
+  checks: Picked[];
+  onKeep: (checks: Picked[]) => void;
+}) {
   const groups = useQuery('v1/check-groups', { query: { limit: 100 } });
   const [phase, setPhase] = useState<Phase>({ kind: 'idle' });
   const tag = useRef<HTMLInputElement | null>(null);
@@ -111,7 +117,7 @@ export function BulkBar({ checks, onClear }: { checks: Picked[]; onClear: () => 
 
   const remove = async () => {
     const refused = await act('Deleted', removing);
-    if (refused.length === 0) onClear();
+    onKeep(refused.map(({ item }) => item));
   };
 
   const isBusy = phase.kind === 'working';
@@ -161,7 +167,7 @@ export function BulkBar({ checks, onClear }: { checks: Picked[]; onClear: () => 
         </select>
         {checks.length <= maxOnPage && button('New status page', newPage)}
         {button('Delete', remove, 'danger')}
-        <button type="button" class="plain-button" disabled={isBusy} onClick={onClear}>
+        <button type="button" class="plain-button" disabled={isBusy} onClick={() => onKeep([])}>
           Clear selection
         </button>
       </div>

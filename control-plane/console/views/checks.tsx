@@ -15,7 +15,7 @@ import { Answer, Empty, useAttempt } from '../parts/notices.tsx';
 import { Ago } from '../parts/time.tsx';
 import type { Picked } from './bulk.tsx';
 import { blockRows, useSettled, useWindow } from '../parts/window.ts';
-import { maxSortedByFigures } from '../facts.ts';
+import { checkTypes, maxSortedByFigures } from '../facts.ts';
 import { useQuery } from '../query.ts';
 import { changeQuery, choosing, link, type Query } from '../router.ts';
 import {
@@ -62,22 +62,26 @@ const columns: [order: string | null, word: string, className?: string][] = [
   ['availability', '24 h', 'right'],
   ['p95', 'p95', 'wide-only right'],
 ];
-const ofFigures = new Set<string | null>(['availability', 'p95']);
 
-/** The order that an address asks for, with `!` for the reverse. */
+const mostLetters = 200;
+const ofFigures = new Set<string | null>(['availability', 'p95']);
+const orders = new Set(columns.map(([order]) => order));
+
+/** The order that an address asks for, with `!` for the reverse; what it cannot name is by status. */
 function orderOf({ sort = '' }: Query) {
   const order = sort.replace('!', '');
-  // Saved views may have the name of an earlier version.
-  return {
-    order: ['', 'state'].includes(order) ? 'status' : order,
-    isReversed: sort.endsWith('!'),
-  };
+  return { order: orders.has(order) ? order : 'status', isReversed: sort.endsWith('!') };
 }
 
+/** What people write into an address is no reason to show nothing. */
 function listQuery(query: Query, folded: readonly number[]): ListQuery {
+  const { q = '', state = '', type = '', tag } = query;
   const { order, isReversed } = orderOf(query);
-  const { q: search, state: status, type: checkType, tag } = query;
-  return { search, status, checkType, tag, sort: order, reversed: isReversed, folded, runs: 0 };
+  return {
+    ...{ search: q.slice(0, mostLetters), tag, folded, sort: order, reversed: isReversed, runs: 0 },
+    status: Object.hasOwn(states, state) ? state : undefined,
+    checkType: Object.hasOwn(checkTypes, type) ? type : undefined,
+  };
 }
 
 /** `onPick` is null for roles that may not change checks. */
@@ -108,7 +112,7 @@ const Row = memo(
               type="checkbox"
               checked={isPicked}
               aria-label={`Select ${check.name}`}
-              onClick={(event) => onPick(check, index, event.shiftKey)}
+              onClick={(event) => onPick(check, event.shiftKey)}
             />
           </td>
         )}
@@ -158,16 +162,18 @@ const Row = memo(
 
 function Head({
   query,
+  order,
   matching,
   areAllPicked,
   onPickAll,
 }: {
   query: Query;
+  order: string;
   matching: number;
   areAllPicked: boolean;
   onPickAll: ((isAdded: boolean) => void) | null;
 }) {
-  const { order, isReversed } = orderOf(query);
+  const { isReversed } = orderOf(query);
   const sort = (column: string) => () => {
     const reverse = order === column && !isReversed;
     changeQuery({ sort: column === 'status' && !reverse ? '' : column + (reverse ? '!' : '') });
@@ -213,13 +219,16 @@ function Head({
   );
 }
 
+function isTyping({ target }: Event) {
+  const fields = 'input:not([type=checkbox]), select, textarea, dialog';
+  return target instanceof Element && target.closest(fields) !== null;
+}
+
 function Filters({ types, tags, query }: { types: string[]; tags: string[]; query: Query }) {
   const search = useRef<HTMLInputElement | null>(null);
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key !== '/') return;
-      if (event.target instanceof Element && event.target.closest('input, select, textarea'))
-        return;
+      if (event.key !== '/' || isTyping(event)) return;
       event.preventDefault();
       search.current?.focus();
     };
@@ -235,7 +244,7 @@ function Filters({ types, tags, query }: { types: string[]; tags: string[]; quer
           type="search"
           value={query.q ?? ''}
           placeholder="Name, tag, location  ( / )"
-          maxlength={200}
+          maxlength={mostLetters}
           onInput={() => changeQuery({ q: search.current?.value ?? '' })}
         />
       </label>
@@ -316,12 +325,9 @@ function useRowKeys(
   useLayoutEffect(focus);
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      const { target, key } = event;
+      const { key } = event;
       if (event.ctrlKey || event.metaKey || event.altKey || !['j', 'k', 'x'].includes(key)) return;
-      const isTyping =
-        target instanceof Element &&
-        target.closest('input:not([type=checkbox]), select, textarea, dialog');
-      if (isTyping) return;
+      if (isTyping(event)) return;
       event.preventDefault();
       if (key === 'x') {
         const row = document.activeElement?.closest('tr[aria-rowindex]');
@@ -338,18 +344,20 @@ function useRowKeys(
   }, [rows]);
 }
 
+/** What a request takes. */
+const mostFolded = 500;
 const foldedKey = 'console.groups';
 
 /** Ids of the groups that are folded in this browser; 0 for no group. */
 function useFolded(): [folded: number[], fold: (id: number) => void] {
   const [folded, setFolded] = useState<number[]>(() =>
-    readJson(foldedKey).filter(Number.isInteger),
+    readJson(foldedKey).filter(Number.isInteger).slice(-mostFolded),
   );
   const fold = (id: number) => {
     const others = folded.filter((one) => one !== id);
     const next = folded.includes(id) ? others : [...others, id];
     setFolded(next);
-    keepJson(foldedKey, next);
+    keepJson(foldedKey, next.slice(-mostFolded));
   };
   return [folded, fold];
 }
@@ -391,6 +399,7 @@ interface Pages {
 
 interface RowsProps {
   query: Query;
+  order: string;
   lineAt: (index: number) => Line | undefined;
   lines: number;
   matching: number;
@@ -404,6 +413,7 @@ interface RowsProps {
 
 function Rows({
   query,
+  order,
   lineAt,
   lines,
   matching,
@@ -445,9 +455,11 @@ function Rows({
       <table class="checks" ref={table} aria-rowcount={lines + 1} aria-busy={isOld}>
         <Head
           query={query}
+          order={order}
           matching={matching}
           areAllPicked={
             picks !== null &&
+            shown.length > 0 &&
             picks.picked.size >= matching &&
             shown.every((id) => picks.picked.has(id))
           }
@@ -497,24 +509,23 @@ function Rows({
 
 interface Picks {
   picked: ReadonlyMap<string, Picked>;
-  pick: (check: Picked, index: number, isRange: boolean) => void;
+  pick: (check: Picked, isRange: boolean) => void;
   pickAll: (isAdded: boolean) => void;
 }
 
-/** Checks of a range of lines, also of those that were not shown. */
-async function checksBetween(query: ListQuery, from: number, to: number): Promise<Picked[]> {
+/** Checks of the list in its order, also those that are not shown, until there are enough. */
+async function readChecks(query: ListQuery, isEnough: (found: Picked[]) => boolean = () => false) {
   const found: Picked[] = [];
-  for (let page = Math.floor(from / mostLines); page * mostLines < to; page += 1) {
+  for (let page = 1; ; page += 1) {
     const { data, total } = await call('v1/check-overview/list', {
-      query: { ...query, limit: mostLines, page: page + 1 },
+      query: { ...query, limit: mostLines, page },
     });
-    const before = page * mostLines;
-    const lines = data.lines.slice(Math.max(0, from - before), to - before);
-    found.push(...lines.flatMap(({ check }) => check ?? []));
-    if (before + mostLines >= (total ?? 0)) break;
+    found.push(...data.lines.flatMap(({ check }) => check ?? []));
+    if (isEnough(found) || page * mostLines >= (total ?? 0)) return found;
   }
-  return found;
 }
+
+const byId = (checks: Picked[]) => new Map(checks.map((check) => [check.id, check]));
 
 /**
  * The selection: one check, with shift all between it and the one before, or all that match.
@@ -522,37 +533,37 @@ async function checksBetween(query: ListQuery, from: number, to: number): Promis
 function usePicked(query: Query, folded: number[]) {
   const [picked, setPicked] = useState<ReadonlyMap<string, Picked>>(new Map());
   const [problem, attempt] = useAttempt();
-  const last = useRef(0);
+  /** A place in the list may have become that of another check. */
+  const last = useRef<string | null>(null);
   const now = useRef({ query, folded, picked });
   now.current = { query, folded, picked };
-  const change = useCallback((checks: Picked[], isAdded: boolean) => {
+  const change = (checks: Picked[], isAdded: boolean) =>
     setPicked((before) => {
-      const next = new Map(before);
-      for (const check of checks) {
-        if (isAdded) next.set(check.id, check);
-        else next.delete(check.id);
-      }
-      return next;
+      if (isAdded) return new Map([...before, ...byId(checks)]);
+      const removed = byId(checks);
+      return new Map([...before].filter(([id]) => !removed.has(id)));
     });
-  }, []);
-  const pick = useCallback((check: Picked, index: number, isRange: boolean) => {
+  const pick = useCallback((check: Picked, isRange: boolean) => {
     const isAdded = !now.current.picked.has(check.id);
-    const [from, to] = [last.current, index].sort((left, right) => left - right) as [
-      number,
-      number,
-    ];
-    last.current = index;
+    const ends = [last.current, check.id];
+    last.current = check.id;
     change([check], isAdded);
-    if (!isRange) return;
+    if (!isRange || ends[0] === null) return;
     const of = listQuery(now.current.query, now.current.folded);
-    void attempt(async () => change(await checksBetween(of, from, to + 1), isAdded))();
+    void attempt(async () => {
+      const places = (found: Picked[]) =>
+        ends.map((end) => found.findIndex(({ id }) => id === end));
+      const found = await readChecks(of, (before) => !places(before).includes(-1));
+      const [from, to] = [Math.min(...places(found)), Math.max(...places(found))];
+      if (from >= 0) change(found.slice(from, to + 1), isAdded);
+    })();
   }, []);
   const pickAll = useCallback((isAdded: boolean) => {
-    const of = listQuery(now.current.query, []);
-    const work = async () => change(await checksBetween(of, 0, Infinity), isAdded);
-    void attempt(work)();
+    const of = { ...listQuery(now.current.query, []), sort: 'name' };
+    void attempt(async () => setPicked(isAdded ? byId(await readChecks(of)) : new Map()))();
   }, []);
-  return { picked, pick, pickAll, pickNone: () => setPicked(new Map()), problem };
+  const keep = (checks: Picked[]) => setPicked(byId(checks));
+  return { picked, pick, pickAll, keep, problem };
 }
 
 interface ListProps {
@@ -569,9 +580,9 @@ interface ListProps {
 
 function List({ list, ...shown }: ListProps) {
   const { query, folded } = shown;
-  const { matching, statusCounts, types, tags } = list;
+  const { sort, matching, statusCounts, types, tags } = list;
   const all = statusCounts.reduce((sum, { checks }) => sum + checks, 0);
-  const { problem, pickNone, ...picks } = usePicked(query, folded);
+  const { problem, keep, ...picks } = usePicked(query, folded);
   const { mayWrite } = useMe();
   return (
     <>
@@ -579,6 +590,12 @@ function List({ list, ...shown }: ListProps) {
       <Filters types={types} tags={tags} query={query} />
       <SavedViews query={query} />
       {problem}
+      {sort !== orderOf(query).order && !shown.isOld && (
+        <p class="notice">
+          Sorted by state: up to {inNumbers(maxSortedByFigures)} monitors can be sorted by 24 h or
+          p95.
+        </p>
+      )}
       <p class="sr-only" role="status">
         {count(matching, 'monitor')} shown
       </p>
@@ -587,9 +604,9 @@ function List({ list, ...shown }: ListProps) {
           <a href={link('checks')}>Show all {inNumbers(all)}</a>
         </Empty>
       ) : (
-        <Rows {...shown} matching={matching} picks={mayWrite ? picks : null} />
+        <Rows {...shown} order={sort} matching={matching} picks={mayWrite ? picks : null} />
       )}
-      {picks.picked.size > 0 && <BulkBar checks={[...picks.picked.values()]} onClear={pickNone} />}
+      {picks.picked.size > 0 && <BulkBar checks={[...picks.picked.values()]} onKeep={keep} />}
     </>
   );
 }
@@ -679,24 +696,31 @@ export function ChecksView({ query }: { query: Query }) {
     // An order by the last run changes with every result.
     ofStates: orderOf(query).order !== 'lastRun',
   };
-  const read = useQuery('v1/check-overview/list', {
+  const first = useQuery('v1/check-overview/list', {
     ...{ query: { ...of, page: pages.first }, ...refreshing },
   });
   const next = useQuery(pages.last > pages.first ? 'v1/check-overview/list' : null, {
     ...{ query: { ...of, page: pages.last }, ...refreshing },
   });
+  // What another page of the same list answered is no older.
+  const asked = JSON.stringify(of);
+  const answered = useRef(asked);
+  if (!first.isOld) answered.current = asked;
+  const isOld = answered.current !== asked;
+  const read = { ...first, problem: first.problem ?? next.problem };
   const lineAt = (index: number) => {
     const page = Math.floor(index / pageLines) + 1;
-    const found = [read.data, next.data].find((one) => one?.page === page);
-    return found?.lines[index % pageLines];
+    const found = [first.data, next.isOld ? undefined : next.data];
+    return found.find((one) => one?.page === page)?.lines[index % pageLines];
   };
   const amount = (read.data?.statusCounts ?? []).reduce((sum, { checks }) => sum + checks, 0);
   useEffect(() => setEvery(amount > manyChecks ? 60_000 : 15_000), [amount > manyChecks]);
   const { mayWrite } = useMe();
   // Steps that have just been done stay until the view is left.
-  const isBeginning = useRef(!areFirstStepsDone()).current && mayWrite && amount <= mostAtFirst;
-  const steps = (list: List) =>
-    isBeginning && <FirstSteps checks={list.lines.flatMap(({ check }) => check ?? [])} />;
+  const isNew = useRef(!areFirstStepsDone()).current && mayWrite;
+  const isBeginning = isNew && read.data !== undefined && amount <= mostAtFirst;
+  const few = useQuery(isBeginning ? 'v1/check-overview' : null, { query: { runs: 0 }, everyMs });
+  const steps = few.data && <FirstSteps checks={few.data} />;
   return (
     <>
       <div class="title-line">
@@ -714,14 +738,13 @@ export function ChecksView({ query }: { query: Query }) {
         read,
         what: 'Loading monitors',
         isEmpty: () => amount === 0,
-        empty: (read.data && steps(read.data)) || <Empty title="No monitors yet" />,
+        empty: steps ?? <Empty title="No monitors yet" />,
         children: (list) => (
           <>
-            {steps(list)}
+            {steps}
             <List
-              {...{ query, list, lineAt, folded, onFold, everyMs, onPages }}
+              {...{ query, list, lineAt, folded, onFold, everyMs, isOld, onPages }}
               lines={read.total ?? 0}
-              isOld={read.isOld}
             />
           </>
         ),

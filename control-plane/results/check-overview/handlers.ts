@@ -7,7 +7,7 @@ import {
 } from '@monitor/shared/contract/check-overview.ts';
 import { isPinged, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { RouteInput } from '@monitor/shared/contract/route.ts';
-import { invalidQuery, notFound } from '../../errors/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { maintenanceOf } from '../../maintenance/index.ts';
@@ -16,6 +16,7 @@ import {
   inOrder,
   linesOf,
   countStatuses,
+  plainLetters,
   statusOf,
   type ListedCheck,
   type ListedFigures,
@@ -141,7 +142,8 @@ async function listedChecks(
   { checks, groups, statuses, locations }: Listed,
 ): Promise<ListedCheck[]> {
   const { db, clock } = services;
-  const ids = checks.map(({ id }) => id);
+  const listed = checks.filter(({ is_trial: isTrial }) => isTrial === 0);
+  const ids = listed.map(({ id }) => id);
   const maintenance = await maintenanceOf(db, accountId, ids, clock.now());
   const stored = new Map(statuses.map((status) => [status.check_id, status]));
   const inactive = new Set(groups.flatMap(({ id, activated }) => (activated === 0 ? [id] : [])));
@@ -153,7 +155,7 @@ async function listedChecks(
     amount.locations += 1;
     amount.unserved += Number(!isServed(location));
   }
-  return checks.map(({ id, name, type, activated, group_id: groupId }) => {
+  return listed.map(({ id, name, type, activated, group_id: groupId }) => {
     const status = stored.get(id);
     const shown = statusOf({
       state: stateOf(status),
@@ -167,32 +169,39 @@ async function listedChecks(
   });
 }
 
+const wordsOf = (text: string): string[] => plainLetters(text).split(/\s+/).filter(Boolean);
+
 /** True for checks that have every word somewhere in what the list shows of them. */
 async function finder(
   { db }: Services,
   accountId: string,
-  { search }: ListQuery,
+  { search, name: inName }: ListQuery,
   { groups, locations }: Listed,
   tags: readonly string[],
 ): Promise<(check: ListedCheck) => boolean> {
-  const groupNames = new Map(groups.map(({ id, name }) => [id, name.toLowerCase()]));
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const conditions = await Promise.all(
-    words.map(async (word) => {
-      const has = (text: string): boolean => text.toLowerCase().includes(word);
-      const tagged = await checksTagged(db, accountId, tags.filter(has));
-      const placed = new Set(
-        locations.flatMap(({ check_id: id, location }) => (has(location) ? [id] : [])),
-      );
-      return ({ id, name, type, groupId }: ListedCheck): boolean =>
-        has(name) ||
-        has(type) ||
-        (groupId !== null && groupNames.get(groupId)?.includes(word) === true) ||
-        tagged.has(id) ||
-        placed.has(id);
-    }),
-  );
-  return (check) => conditions.every((condition) => condition(check));
+  const words = wordsOf(search);
+  const wordsOfName = wordsOf(inName);
+  if (words.length + wordsOfName.length === 0) return () => true;
+  const matches = (text: string): boolean => {
+    const letters = plainLetters(text);
+    return words.some((word) => letters.includes(word));
+  };
+  const places = new Set([...new Set(locations.map(({ location }) => location))].filter(matches));
+  const tagged = await checksTagged(db, accountId, tags.filter(matches));
+  const groupNames = new Map(groups.map(({ id, name }) => [id, name]));
+  /** Only what has any of the words. */
+  const more = new Map<string, string>();
+  const add = (id: string, text: string): Map<string, string> =>
+    more.set(id, `${more.get(id) ?? ''}\n${text}`);
+  for (const { check_id: id, tag } of tagged) add(id, tag);
+  for (const { check_id: id, location } of locations) if (places.has(location)) add(id, location);
+  return ({ id, name, type, groupId }) => {
+    const ofName = plainLetters(name);
+    if (!wordsOfName.every((word) => ofName.includes(word))) return false;
+    const group = groupId === null ? '' : (groupNames.get(groupId) ?? '');
+    const others = plainLetters(`\n${type}\n${group}\n${more.get(id) ?? ''}`);
+    return words.every((word) => ofName.includes(word) || others.includes(word));
+  };
 }
 
 export function checkOverviewHandlers(
@@ -209,27 +218,25 @@ export function checkOverviewHandlers(
     },
 
     listChecksByGroup: async ({ query }, { principal: { accountId }, setTotal }) => {
-      const { status, checkType, tag, sort, folded, runs, limit, page } = query;
+      const { status, checkType, tag, sort: asked, reversed, folded, runs, limit, page } = query;
       const rows = await listedRows(db, accountId);
-      const tags = await tagNames(db, accountId);
+      const tags = await tagNames(db, accountId, rows.checks);
       const all = await listedChecks(services, accountId, rows);
       const isFound = await finder(services, accountId, query, rows, tags);
-      const tagged = tag === undefined ? null : await checksTagged(db, accountId, [tag]);
+      const withTag = await checksTagged(db, accountId, tag === undefined ? [] : [tag]);
+      const tagged = new Set(withTag.map(({ check_id: id }) => id));
       const matching = all.filter(
         (check) =>
           (status === undefined || check.status === status) &&
           (checkType === undefined || check.type === checkType) &&
-          (tagged === null || tagged.has(check.id)) &&
+          (tag === undefined || tagged.has(check.id)) &&
           isFound(check),
       );
-      const byFigures = sort === 'availability' || sort === 'p95';
-      if (byFigures && matching.length > maxSortedByFigures) {
-        const most = `only up to ${maxSortedByFigures} checks are sorted by it`;
-        throw invalidQuery('sort', `${most}, and ${matching.length} match`);
-      }
+      const byFigures = asked === 'availability' || asked === 'p95';
+      const sort = byFigures && matching.length > maxSortedByFigures ? 'status' : asked;
       const ids = matching.map(({ id }) => id);
-      const figures = byFigures ? await figuresOf(accountId, ids) : new Map();
-      const ordered = inOrder(matching, query, figures);
+      const figures = sort === asked && byFigures ? await figuresOf(accountId, ids) : new Map();
+      const ordered = inOrder(matching, { sort, reversed }, figures);
       const lines = linesOf(ordered, new Set(folded.map((id) => id || null)));
       const offset = (page - 1) * limit;
       const shown = lines.slice(offset, offset + limit);
@@ -249,10 +256,11 @@ export function checkOverviewHandlers(
           const name = group.id === null ? null : (groupNames.get(group.id) ?? null);
           return [{ group: { ...group, name }, check: null }];
         }),
+        sort,
         matching: matching.length,
         statusCounts: countStatuses(all),
         types: [...new Set(all.map(({ type }) => type as CheckType))].sort(),
-        tags,
+        tags: tags.toSorted(),
       };
     },
   };

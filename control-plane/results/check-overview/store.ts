@@ -79,13 +79,12 @@ export async function statesOfChecks(
   );
 }
 
-/** What the order, the groups and the counts of a list need of each check. */
+/** What the order, the groups and the counts of a list need of each check; also of those that are not listed. */
 export async function listedRows(db: Db, accountId: string) {
   const checks = await db
     .selectFrom('checks')
-    .select(['id', 'name', 'type', 'activated', 'group_id'])
+    .select(['id', 'name', 'type', 'activated', 'group_id', 'is_trial'])
     .where('account_id', '=', accountId)
-    .where('is_trial', '=', 0)
     .execute();
   const groups = await db
     .selectFrom('check_groups')
@@ -107,31 +106,41 @@ export async function listedRows(db: Db, accountId: string) {
   return { checks, groups, statuses, locations };
 }
 
-export async function tagNames(db: Db, accountId: string): Promise<string[]> {
+/** The tags of checks that are listed, in no order. */
+export async function tagNames(
+  db: Db,
+  accountId: string,
+  checks: readonly { is_trial: number }[],
+): Promise<string[]> {
+  const hasOthers = checks.some(({ is_trial: isTrial }) => isTrial !== 0);
   const tags = await db
     .selectFrom('check_tags')
-    .select('tag')
+    .select('check_tags.tag')
     .distinct()
-    .where('account_id', '=', accountId)
-    .orderBy('tag')
+    .where('check_tags.account_id', '=', accountId)
+    // Without others, the index alone answers.
+    .$if(hasOthers, (query) =>
+      query
+        .innerJoin('checks', 'checks.id', 'check_tags.check_id')
+        .where('checks.is_trial', '=', 0),
+    )
     .execute();
   return tags.map(({ tag }) => tag);
 }
 
-/** The checks that have one of these tags. */
+/** The checks with any of these tags, and which. */
 export async function checksTagged(
   db: Db,
   accountId: string,
   tags: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (tags.length === 0) return new Set();
-  const rows = await db
+): Promise<{ check_id: string; tag: string }[]> {
+  if (tags.length === 0) return [];
+  return db
     .selectFrom('check_tags')
-    .select('check_id')
+    .select(['check_id', 'tag'])
     .where('account_id', '=', accountId)
     .where('tag', 'in', eachOf(tags))
     .execute();
-  return new Set(rows.map(({ check_id: id }) => id));
 }
 
 /** Values of a table beside checks, by check. */

@@ -55,15 +55,18 @@ const digits = /0*(\d+)/g;
 const marks = /\p{M}/gu;
 const isPlain = /^[\0-\x7f]*$/;
 
-/**
- * Names compare by it as people read them: case and accents do not count, and 9 comes before 10. A number stands
- * behind its length.
- */
+/** Letters without case and accents, for texts that are searched and sorted. */
+export function plainLetters(text: string): string {
+  const letters = isPlain.test(text) ? text : text.normalize('NFKD').replaceAll(marks, '');
+  return letters.toLowerCase();
+}
+
+/** Names compare by it as people read them: 9 comes before 10. A number stands behind its length. */
 function nameKey(name: string): string {
-  const letters = isPlain.test(name) ? name : name.normalize('NFKD').replaceAll(marks, '');
-  return letters
-    .toLowerCase()
-    .replaceAll(digits, (_all, number: string) => String.fromCharCode(48 + number.length) + number);
+  return plainLetters(name).replaceAll(
+    digits,
+    (_all, number: string) => String.fromCharCode(48 + number.length) + number,
+  );
 }
 
 type Value = number | string | null;
