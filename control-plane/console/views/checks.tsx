@@ -339,8 +339,16 @@ function useRowKeys(
       focus();
       if (wanted.current !== null) reveal(wanted.current);
     };
+    // The focus stays where somebody puts it meanwhile.
+    const onFocus = () => {
+      wanted.current = null;
+    };
     addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+    addEventListener('focusin', onFocus);
+    return () => {
+      removeEventListener('keydown', onKey);
+      removeEventListener('focusin', onFocus);
+    };
   }, [rows]);
 }
 

@@ -711,6 +711,24 @@ test('of many checks only those near the screen are rows, and all are reached by
   await page.locator('table.checks[aria-busy=false]').waitFor();
   await page.evaluate("location.hash = '#/checks?sort=nothing&state=OLD&type=NONE'");
   await page.getByText('200 monitors shown', { exact: true }).waitFor();
+  // A row that arrives late does not take the focus from where it was put meanwhile.
+  const held = Promise.withResolvers<undefined>();
+  await page.route(/page=2/, async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.evaluate("location.hash = '#/checks?sort=name!'");
+  await page.getByRole('link', { name: 'Check 199' }).waitFor();
+  await page.evaluate(
+    "for (let step = 0; step < 120; step += 1) dispatchEvent(new KeyboardEvent('keydown', { key: 'j' }))",
+  );
+  await page.locator('tr.unread').first().waitFor();
+  await page.evaluate(
+    "document.querySelector('input[type=search]').focus({ preventScroll: true })",
+  );
+  held.resolve(undefined);
+  await page.getByRole('link', { name: 'Check 080' }).waitFor();
+  await page.locator('input[type=search]:focus').waitFor({ state: 'attached' });
   await page.keyboard.press('Control+k');
   await page.keyboard.type('monitor 117');
   await page.getByRole('option', { name: 'Check 117 monitor' }).waitFor();
