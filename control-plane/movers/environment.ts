@@ -7,12 +7,12 @@ import { isFields } from '@monitor/shared/fields.ts';
 import { variableMark } from './source-object.ts';
 import { type Plan, type Resource, variablePrefix } from './plan.ts';
 
-/** Neither YAML nor a URL changes it. */
-const markOf = (index: number): string => `zq7env${index}q7z`;
+/** Neither YAML nor a URL changes it. One without a value ends in another letter. */
+const markOf = (index: number, isSet: boolean): string => `zq7env${index}${isSet ? 'q' : 'u'}7z`;
 const marks = new RegExp(variableMark, 'g');
 /** Numbers, times and switches decide how a file is read, and hide nothing. */
 const isPlain = (value: string): boolean =>
-  /^(\d{1,5}(ms|s|m|h)?|true|false|yes|no|on|off)$/.test(value);
+  /^(\d{1,5}|(\d{1,9}(\.\d{1,3})?(ms|s|m|h)){1,4}|true|false|yes|no|on|off)$/i.test(value);
 /** Of API checks, where templates are filled in. */
 const inRequest =
   /^request\.(url|body|(headers|queryParameters)\.\d+\.value|basicAuth\.(username|password))$/;
@@ -51,8 +51,9 @@ export class FilledVariables {
     const [scheme = ''] = /^[a-z][a-z+]*:\/\//i.exec(value) ?? [];
     const rest = value.slice(scheme.length);
     const known = this.#filled.findIndex((each) => each.name === name);
-    if (known !== -1) return scheme + markOf(known);
-    return scheme + markOf(this.#filled.push({ name, value: rest, wanted }) - 1);
+    const isSet = wanted === null;
+    if (known !== -1) return scheme + markOf(known, isSet);
+    return scheme + markOf(this.#filled.push({ name, value: rest, wanted }) - 1, isSet);
   }
 
   /** Replaces the marks of all resources. */

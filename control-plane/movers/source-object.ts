@@ -7,7 +7,8 @@ export class SourceError extends Error {}
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Stands in the place of a variable that is filled in later, see `environment.ts`. */
-export const variableMark = /zq7env(\d+)q7z/;
+export const variableMark = /zq7env(\d+)[qu]7z/;
+const markOfValue = /zq7env\d+q7z/;
 
 const places = new WeakMap<object, string>();
 
@@ -86,15 +87,24 @@ export class SourceObject {
   }
 
   #refuse(name: string, what: string): SourceError {
-    const place = placeOf(this.#fields);
     const text = textOf(this.get(name));
-    return new SourceError(`${place === null ? '' : `${place}: `}\`${name}\` is ${what}: ${text}`);
+    return new SourceError(`${this.#place()}\`${name}\` is ${what}: ${text}`);
   }
 
-  /** The text of what can only be read as a number or a word; empty where it is not known yet. */
+  #place(): string {
+    const place = placeOf(this.#fields);
+    return place === null ? '' : `${place}: `;
+  }
+
+  /**
+   * The text of what can only be read as a number or a word. Empty for a variable without a value, which the import asks for;
+   * throws `SourceError` where a value hides it.
+   */
   #word(name: string): string {
     const word = textOf(this.get(name)).trim().toLowerCase();
-    return variableMark.test(word) ? '' : word;
+    if (!markOfValue.test(word)) return variableMark.test(word) ? '' : word;
+    const what = `\`${name}\` comes from a variable that is neither a number, a time nor a switch`;
+    throw new SourceError(`${this.#place()}${what}`);
   }
 
   /** A number, also one in a text; `otherwise` where there is none. Throws `SourceError` for another value. */

@@ -84,9 +84,13 @@ export class AccountApi {
   readonly #key: string;
 
   constructor(url: string | undefined) {
-    this.url = (url ?? ownUrl()).replace(/\/+$/, '');
-    if (!/^https?:$/.test(URL.parse(this.url)?.protocol ?? '')) {
-      throw usageError(`"${this.url}" is no http or https address: name that of the control plane`);
+    this.url = (url ?? ownUrl()).trim().replace(/\/+$/, '');
+    const { protocol = '', username = '', password = '' } = URL.parse(this.url) ?? {};
+    if (!/^https?:$/.test(protocol) || username + password !== '') {
+      const shown = this.url.replace(/\/\/[^/]*@/, '//…@');
+      throw usageError(
+        `"${shown}" is no http or https address without a login: name that of the control plane`,
+      );
     }
     this.#key = (processEnvironment[keyName] ?? '').trim();
     if (this.#key === '') {
@@ -98,13 +102,11 @@ export class AccountApi {
     }
   }
 
-  /** Sends one request with the key. */
+  /** Sends one request with the key. Events of a deployment trickle for as long as it takes. */
   async send(path: string, request: RequestInit & { headers: object }) {
     const headers = { ...request.headers, authorization: `Bearer ${this.#key}` };
     try {
-      const answer = await fetch(`${this.url}${path}`, { ...request, headers });
-      const body = answer.body?.pipeThrough(notTrickling(() => performance.now())) ?? null;
-      return new Response(body, answer);
+      return await fetch(`${this.url}${path}`, { ...request, headers });
     } catch (error) {
       throw this.#unreachable('reach', error);
     }
@@ -113,7 +115,8 @@ export class AccountApi {
   /** The text of an answer. */
   async textOf(answer: Response): Promise<string> {
     try {
-      return await answer.text();
+      const body = answer.body?.pipeThrough(notTrickling(() => performance.now())) ?? null;
+      return await new Response(body).text();
     } catch (error) {
       throw this.#unreachable('read the answer of', error);
     }

@@ -302,7 +302,9 @@ function convertEndpoint(context: Context, source: Source): void {
   const conditions = endpoint.list('conditions');
   entry.notCarried(conditions.length === 0 && 'it has no conditions, which Gatus refuses');
   const judged = judge(entry, target, conditions);
-  const seconds = goDuration(endpoint.get('interval')) ?? defaultIntervalSeconds;
+  const asked = goDuration(endpoint.get('interval'));
+  entry.changed(asked === null && '`interval` is not a time → 1 minute');
+  const seconds = asked ?? defaultIntervalSeconds;
   const timeout = goDuration(client.get('timeout')) ?? 10;
   const made = target.check(judged);
   const every = entry.frequency(seconds, make.minSeconds(made.checkType));

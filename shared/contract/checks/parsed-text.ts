@@ -2,7 +2,12 @@
 import type { Assertion } from '../assertion.ts';
 import type { Extract, Measurement, SourceReading } from './check-type.ts';
 
-const parsed = new WeakMap<object, { document: unknown } | null>();
+/** `isRounded`: numbers of many digits are what a double can hold of them. */
+interface Parsed {
+  document: unknown;
+  isRounded?: true;
+}
+const parsed = new WeakMap<object, Parsed | null>();
 
 interface ReadText {
   text: unknown;
@@ -19,14 +24,14 @@ function withAllDigits(_key: string, value: unknown, context?: { source?: string
   return /^-?\d{1,300}$/.test(source) ? BigInt(source) : value;
 }
 
-function parse(text: string): { document: unknown } | null {
+function parse(text: string): Parsed | null {
   try {
     // Reading each number again takes its time.
     const hasLong = /\d{16}/.test(text);
     return { document: hasLong ? JSON.parse(text, withAllDigits) : JSON.parse(text) };
   } catch (error) {
     // Of nesting that is too deep for the second reading.
-    return error instanceof RangeError ? { document: JSON.parse(text) } : null;
+    return error instanceof RangeError ? { document: JSON.parse(text), isRounded: true } : null;
   }
 }
 
@@ -50,6 +55,10 @@ export function readJson(
   if (known === null)
     return none(`the ${what} is not JSON${type === undefined ? '' : ` (${type})`}`);
   const values = extract.byJsonPath(known.document, property || '$', text.length);
+  const isLong = (value: unknown): boolean =>
+    Number.isInteger(value) && !Number.isSafeInteger(value);
+  if (known.isRounded && values.some(isLong))
+    return none(`the ${what} is nested too deeply for a number of so many digits`);
   const actual = regex ? extract.byRegexInEach(values, regex, text.length) : values;
   return { actual, isList: true };
 }

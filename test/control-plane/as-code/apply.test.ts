@@ -221,8 +221,14 @@ test('the commands write a folder, print a plan, apply it, and say what is missi
     PUBLIC_URL: first.url,
   });
   assert.doesNotMatch(await broken.refused(2, 'export', folder), /cu_[01]/);
-  const elsewhere = await noKey.refused(2, 'export', folder, '--url', 'ftp://a');
-  assert.match(elsewhere, /"ftp:\/\/a" is no http or https address/);
+  for (const [url, shown] of [
+    ['ftp://a', '"ftp://a"'],
+    [' http://ann:hush@a/ ', '"http://…@a"'],
+    ['ftp://ann:hush@a b', '"ftp://…@a b"'],
+  ] as const) {
+    const elsewhere = await noKey.refused(2, 'export', folder, '--url', url);
+    assert.ok(elsewhere.includes(`${shown} is no http or https address`), elsewhere);
+  }
 
   const missing = await there.refused(2, 'apply', folder);
   assert.match(missing, /it needs .*VARIABLE_TOKEN.*Nothing was changed/);

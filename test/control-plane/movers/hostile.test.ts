@@ -218,7 +218,7 @@ test('a value that is neither read nor reported is refused with its name', () =>
   const gatus = (fields: string) => [
     {
       path: 'gatus.yaml',
-      text: `endpoints:\n  - name: a\n    url: https://a.example/\n    interval: 1m\n    ${fields}\n    conditions: ["[STATUS] == 200"]\n`,
+      text: `endpoints:\n  - name: a\n    url: https://a.example/\n    ${fields.startsWith('interval') ? '' : 'interval: 1m\n    '}${fields}\n    conditions: ["[STATUS] == 200"]\n`,
       tables: null,
     },
   ];
@@ -243,6 +243,21 @@ test('a value that is neither read nor reported is refused with its name', () =>
     const [check] = planOf(gatus(`enabled: ${word}`)).resources;
     assert.equal(check?.payload['activated'], isOn, word);
   }
+  // A variable is read like what stands in the file.
+  const filled = (fields: string, value: string) =>
+    planOf(gatus(fields), { environment: { V: value } });
+  for (const [value, isOn] of [
+    ['TRUE', true],
+    ['Yes', true],
+    ['OFF', false],
+  ] as const) {
+    const [check] = filled('enabled: ${V}', value).resources;
+    assert.equal(check?.payload['activated'], isOn, value);
+  }
+  assert.throws(() => filled('enabled: ${V}', 'hush'), /`enabled` comes from a variable that is/);
+  const text = (plan: ReturnType<typeof planOf>): string =>
+    plan.lines.map((line) => line.text).join();
+  assert.match(text(planOf(gatus('interval: soon'))), /`interval` is not a time → 1 minute/);
 });
 
 test('what was not created is not exact, and leaves no credential behind', () => {

@@ -262,6 +262,22 @@ test('a pattern finds its text in each value of a path', () => {
   }
 });
 
+test('numbers of many digits are not compared where nesting has rounded them', () => {
+  const id = '12345678901234567890';
+  for (const [depth, property, comparison, target, error] of [
+    [100, '$.id', 'EQUALS', id, /^$/],
+    [20_000, '$.small', 'EQUALS', '7', /^$/],
+    [20_000, '$.id', 'EQUALS', '12345678901234567168', /nested too deeply for a number/],
+    [20_000, '$.id', 'NOT_EQUALS', id, /nested too deeply for a number/],
+  ] as const) {
+    const body = `{"id":${id},"small":7,"x":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+    const assertion = { source: 'JSON_BODY', property, regex: null, comparison, target };
+    const measurement = { ...nothing, response: { body, headers: {} } };
+    const [evaluated] = evaluateAssertions([assertion], apiCheck.judging, measurement);
+    assert.match(evaluated?.error ?? '', error, `${depth} ${comparison}`);
+  }
+});
+
 test('a pattern searches long numbers in values, and a mistake leaves the others their time', () => {
   const { judging } = apiCheck;
   const of = (property: string, regex: string | null, target: string): Assertion => {
