@@ -153,11 +153,14 @@ async function decrypt(file: string | undefined, { keyFile, output }: Options): 
   const text = await readAtMost(all, jsonBytes).catch((error: unknown) => {
     throw error instanceof RangeError ? new DecryptionError(error.message) : error;
   });
-  const problem = jsonProblem(text);
-  if (problem !== null) {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    const problem = jsonProblem(text) ?? '';
     throw new DecryptionError(`it is neither a result as JSON (${problem}) nor an encrypted file`);
   }
-  await write(textOf(await opened(JSON.parse(text), key)), output);
+  await write(textOf(await opened(json, key)), output);
 }
 
 /** `monitor-agent decrypt`: reads encrypted results with a private key. */

@@ -1,15 +1,16 @@
 /** The main figures of many checks. */
 import { maxResultsInAll, maxResultsPerCheck } from '@monitor/shared/contract/analytics.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
+import { p95FieldOf } from '@monitor/shared/contract/checks/metric.ts';
 import { analyticsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
 import type { Services } from '../core/services.ts';
 import type { Db } from '../db/tables.ts';
 import type { Window } from '../core/decide/results-window.ts';
+import type { FiguresOfChecks, ListedFigures } from '../results/index.ts';
 import { listAnalysedChecks } from './analysed-checks.ts';
-import { aggregate } from './decide/analytics.ts';
+import { aggregate, windowsOf } from './decide/analytics.ts';
 import { readWholeWindow } from './read-whole-window.ts';
 
-const dayMs = 86_400_000;
 /** Pages of one list have one order. */
 const keptMs = 60_000;
 
@@ -62,32 +63,22 @@ export async function readFigures(db: Db, { accountId, checkIds, window, now }: 
   return numbersOf;
 }
 
-/** Availability in percent and p95 in ms of the last day, for the order of a list. */
-interface DayFigures {
-  availability: number | null;
-  p95: number | null;
-}
-
 /** Keeps what it read for a minute. */
-export function dayFigures({ readPool, clock }: Services) {
-  const kept = new Map<string, { at: number; figures: Map<string, DayFigures> }>();
-  return async (
-    accountId: string,
-    checkIds: readonly string[],
-  ): Promise<ReadonlyMap<string, DayFigures>> => {
+export function dayFigures({ readPool, clock }: Services): FiguresOfChecks {
+  const kept = new Map<string, { at: number; figures: Map<string, ListedFigures> }>();
+  return async (accountId, checkIds) => {
     const now = clock.now();
     for (const [id, { at }] of kept) if (now - at > keptMs) kept.delete(id);
-    const { figures } = kept.get(accountId) ?? { figures: new Map<string, DayFigures>() };
+    const { figures } = kept.get(accountId) ?? { figures: new Map<string, ListedFigures>() };
     const missing = checkIds.filter((id) => !figures.has(id));
     if (missing.length === 0) return figures;
-    const window = { from: now - dayMs, to: now };
+    const window = windowsOf.last24Hours(now, 'UTC');
     const read = await readPool.read(accountId, (db) =>
       readFigures(db, { accountId, checkIds: missing, window, now }),
     );
     for (const { checkId, checkType, availability, ...numbers } of read) {
-      const [first] = analyticsOf[checkType].figures;
-      const isTime = first?.base.unit === 'milliseconds';
-      const p95 = isTime ? (numbers[`${first.prefix}_p95` as keyof typeof numbers] ?? null) : null;
+      const field = p95FieldOf(analyticsOf[checkType]) as keyof typeof numbers | null;
+      const p95 = field === null ? null : (numbers[field] ?? null);
       figures.set(checkId, { availability, p95 });
     }
     if (!kept.has(accountId)) kept.set(accountId, { at: now, figures });

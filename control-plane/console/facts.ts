@@ -8,6 +8,7 @@ import { terminalStatuses } from '@monitor/shared/contract/check-trigger.ts';
 import { maxChecksPerRequest } from '@monitor/shared/contract/analytics.ts';
 import { maxSortedByFigures } from '@monitor/shared/contract/check-overview.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import { p95FieldOf } from '@monitor/shared/contract/checks/metric.ts';
 import { checkTypes as definitions } from '@monitor/shared/contract/checks/index.ts';
 import { roles } from '@monitor/shared/contract/route.ts';
 import { measuredMetrics } from '@monitor/shared/domain/metrics.ts';
@@ -24,7 +25,6 @@ function numbersOf({ operation, chart }: CheckTypeDefinition['analytics']) {
 }
 
 function factsOf({ label, target, runsOn, isRetried, analytics }: CheckTypeDefinition) {
-  const [figure] = analytics.figures;
   return {
     label,
     target,
@@ -32,8 +32,7 @@ function factsOf({ label, target, runsOn, isRetried, analytics }: CheckTypeDefin
     isRetried: isRetried && runsOn !== 'control-plane',
     hasTests: analytics.groupBy.includes('test'),
     numbers: numbersOf(analytics),
-    /** The field of the p95 among the figures of many checks. */
-    p95: figure?.base.unit === 'milliseconds' ? (`${figure.prefix}_p95` as const) : null,
+    p95: p95FieldOf(analytics),
   };
 }
 

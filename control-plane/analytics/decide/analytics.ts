@@ -22,7 +22,7 @@ function startOf(unit: 'week' | 'month', now: number, zone: string, back = 0): n
     .toMillis();
 }
 
-const windowsOf: Record<QuickRange, (now: number, zone: string) => Window> = {
+export const windowsOf: Record<QuickRange, (now: number, zone: string) => Window> = {
   last24Hours: (now) => ({ from: now - dayMs, to: now }),
   last7Days: (now) => ({ from: now - 7 * dayMs, to: now }),
   last30Days: (now) => ({ from: now - 30 * dayMs, to: now }),

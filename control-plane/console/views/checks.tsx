@@ -577,6 +577,8 @@ function usePicked(query: Query, folded: number[]) {
 interface ListProps {
   query: Query;
   list: List;
+  /** Also of those that do not match. */
+  amount: number;
   lines: number;
   lineAt: (index: number) => Line | undefined;
   folded: number[];
@@ -586,10 +588,9 @@ interface ListProps {
   onPages: (pages: Pages) => void;
 }
 
-function List({ list, ...shown }: ListProps) {
+function List({ list, amount, ...shown }: ListProps) {
   const { query, folded } = shown;
   const { sort, matching, statusCounts, types, tags } = list;
-  const all = statusCounts.reduce((sum, { checks }) => sum + checks, 0);
   const { problem, keep, ...picks } = usePicked(query, folded);
   const { mayWrite } = useMe();
   return (
@@ -609,7 +610,7 @@ function List({ list, ...shown }: ListProps) {
       </p>
       {matching === 0 ? (
         <Empty title="No monitor matches">
-          <a href={link('checks')}>Show all {inNumbers(all)}</a>
+          <a href={link('checks')}>Show all {inNumbers(amount)}</a>
         </Empty>
       ) : (
         <Rows {...shown} order={sort} matching={matching} picks={mayWrite ? picks : null} />
@@ -751,7 +752,7 @@ export function ChecksView({ query }: { query: Query }) {
           <>
             {steps}
             <List
-              {...{ query, list, lineAt, folded, onFold, everyMs, isOld, onPages }}
+              {...{ query, list, amount, lineAt, folded, onFold, everyMs, isOld, onPages }}
               lines={read.total ?? 0}
             />
           </>

@@ -166,6 +166,11 @@ export function figureOf(base: MetricDefinition, prefix = base.name): Figure {
   return { prefix, base, statistics: ['avg', 'p50', 'p95', 'p99'] };
 }
 
+/** The field of the p95 among the figures of many checks; null for types whose first figure is no time. */
+export function p95FieldOf({ figures: [first] }: AnalyticsFacts) {
+  return first?.base.unit === 'milliseconds' ? (`${first.prefix}_p95` as const) : null;
+}
+
 /** For types that are judged by their response time. */
 export const responseTimeAnalytics = {
   metrics: [metrics.responseTime],

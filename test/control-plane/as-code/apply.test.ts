@@ -226,8 +226,8 @@ test('the commands write a folder, print a plan, apply it, and say what is missi
     [' http://ann:hush@a/ ', '"http://…@a"'],
     ['ftp://ann:hush@a b', '"ftp://…@a b"'],
   ] as const) {
-    const elsewhere = await noKey.refused(2, 'export', folder, '--url', url);
-    assert.ok(elsewhere.includes(`${shown} is no http or https address`), elsewhere);
+    const refusal = await noKey.refused(2, 'export', folder, '--url', url);
+    assert.ok(refusal.includes(`${shown} is no http or https address`), refusal);
   }
 
   const missing = await there.refused(2, 'apply', folder);
