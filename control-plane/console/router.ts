@@ -57,7 +57,8 @@ export function keepPlace() {
 export function returnToPlace() {
   const hash = sessionStorage.getItem(placeKey);
   sessionStorage.removeItem(placeKey);
-  if (hash !== null && location.hash === '') location.replace(hash);
+  // An empty address would load the page anew.
+  if (hash && location.hash === '') location.replace(hash);
 }
 
 /** The route of the current address. */

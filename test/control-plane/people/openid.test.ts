@@ -38,14 +38,17 @@ async function begin(cp: TestControlPlane): Promise<{ page: Page; context: Brows
 
 async function signIn(cp: TestControlPlane, user: string) {
   const begun = await begin(cp);
+  let pages = 0;
+  begun.page.on('request', (request) => {
+    if (request.isNavigationRequest() && request.url() === `${cp.url}/console/`) pages += 1;
+  });
   await signInAtProvider(begun.page, user);
-  return begun;
+  return { ...begun, pages: () => pages };
 }
 
 const checks = (page: Page) => page.getByRole('heading', { name: 'Monitors', level: 1 });
 
 async function roleOf(page: Page): Promise<string> {
-  // By the browser, but not by the page, which may load anew meanwhile.
   const answer = await page.context().request.get(new URL('/v1/users/me', page.url()).href, {
     headers: { 'x-console': '1' },
   });
@@ -62,6 +65,7 @@ test('groups decide about roles at every sign-in, and who is in none has no acco
   await checks(first.page).waitFor();
   assert.equal(await roleOf(first.page), 'ADMIN');
   assert.equal(await first.page.evaluate('document.cookie'), '');
+  assert.equal(first.pages(), 1, 'the console is loaded once');
   // It is a known device from now on.
   const cookies = (await first.context.cookies()).map(({ name }) => name);
   assert.ok(cookies.some((name) => name.startsWith('console_device')));
