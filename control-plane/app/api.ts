@@ -111,7 +111,11 @@ export interface ApiParts {
   services: Services;
   config: Pick<
     Config,
-    'STRICT_DNS_BODY' | 'STATIC_IPS' | 'PROMETHEUS_EXISTING_NAMES' | 'SLACK_APP_TOKEN'
+    | 'STRICT_DNS_BODY'
+    | 'STATIC_IPS'
+    | 'PROMETHEUS_EXISTING_NAMES'
+    | 'SLACK_APP_TOKEN'
+    | 'ANALYTICS_RETENTION_DAYS'
   >;
   intake: ResultIntake;
   codeBundles: CodeBundleStore;
@@ -194,7 +198,7 @@ export function bindApi({
     project: projectHandlers(services, deployments),
     projectImport: projectImportHandlers(services),
     fileImport: fileImportHandlers(services),
-    shadow: shadowHandlers(services),
+    shadow: shadowHandlers(services, config),
     clientStorage: clientStorageHandlers(services, codeBundles),
     testSession: testSessionHandlers(services),
     testReport: testReportHandlers(services, codeBundles),

@@ -1,7 +1,9 @@
 /** Turns shadow mode on and off, and lists what it found. */
 import type { shadowRoutes } from '@monitor/shared/contract/shadow.ts';
 import { retryHistories } from '../analytics/index.ts';
+import type { Config } from '../core/config.ts';
 import type { Services } from '../core/services.ts';
+import type { Db } from '../db/tables.ts';
 import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import { readPage } from '../db/page.ts';
 import { invalidField } from '../errors/api-error.ts';
@@ -14,15 +16,26 @@ import {
   refuseChannels,
 } from './store.ts';
 
-export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes> {
+export function shadowHandlers(
+  services: Services,
+  { ANALYTICS_RETENTION_DAYS: mostHistoryDays }: Pick<Config, 'ANALYTICS_RETENTION_DAYS'>,
+): Handlers<typeof shadowRoutes> {
   const { db, clock, commits, secrets } = services;
+  const present = async (unit: Db, accountId: string) => ({
+    ...(await presentShadow(unit, accountId)),
+    mostHistoryDays,
+  });
   return {
-    getShadow: (_input, { principal }) => presentShadow(db, principal.accountId),
+    getShadow: (_input, { principal }) => present(db, principal.accountId),
 
     startShadow: ({ body }, { principal: { accountId } }) =>
       commits.run(async (unit) => {
         const { alertChannelIds: channels, historyDays } = body;
         await refuseChannels(unit, accountId, channels ?? []);
+        if (historyDays !== undefined && historyDays > mostHistoryDays) {
+          const problem = `must be at most ${mostHistoryDays}: sums of earlier days are not kept here (ANALYTICS_RETENTION_DAYS)`;
+          throw invalidField('historyDays', problem);
+        }
         const base_url = body.baseUrl.replace(/\/+$/, '');
         const running = await findShadow(unit, accountId);
         if (running !== undefined && running.base_url !== base_url) {
@@ -50,7 +63,7 @@ export function shadowHandlers(services: Services): Handlers<typeof shadowRoutes
           .set({ problem: null, retry_at: null })
           .execute();
         await retryHistories(unit, accountId);
-        return presentShadow(unit, accountId);
+        return present(unit, accountId);
       }),
 
     stopShadow: async (_input, { principal: { accountId } }) => {

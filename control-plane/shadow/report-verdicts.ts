@@ -1,5 +1,5 @@
 /** Once a day it is said where verdicts differed, that none did, or why nothing could be compared. */
-import type { ShadowDifference, ShadowState } from '@monitor/shared/contract/shadow.ts';
+import type { ShadowDifference } from '@monitor/shared/contract/shadow.ts';
 import { oneLine, shorten } from '../core/escape.ts';
 import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
@@ -55,7 +55,7 @@ function evidenceText(of: ShadowDifference, publicUrl: string): string {
 
 /** `state` has what was compared since the last report. */
 function reportOf(
-  state: ShadowState,
+  state: Parameters<typeof gapIn>[0],
   differences: readonly ShadowDifference[],
   { host, since, now, publicUrl }: { host: string; since: number; now: number; publicUrl: string },
 ): Omit<ReportFacts, 'incidentKey'> {

@@ -169,13 +169,13 @@ export async function recipientsOf(db: Db, { account_id: accountId, channel_ids_
   return { channels, people: members.filter(({ role }) => includesRole(role, 'ADMIN')) };
 }
 
-const off: ShadowState = {
+const off: Omit<ShadowState, 'mostHistoryDays'> = {
   ...{ isOn: false, baseUrl: null, otherAccountId: null, project: null, startedAt: null },
   ...{ readUntil: null, problem: null, checks: 0, notCompared: [] },
   ...{ compared: 0, undecided: 0, differences: 0, reportsTo: [], history: null, historyRefused: 0 },
 };
 
-export async function presentShadow(db: Db, accountId: string): Promise<ShadowState> {
+export async function presentShadow(db: Db, accountId: string): Promise<typeof off> {
   const { found } = await db
     .selectFrom('shadow_differences')
     .select((select) => select.fn.countAll<number>().as('found'))

@@ -61,6 +61,7 @@ export const shadow = z
     differences: z.int(),
     history: z.string().nullable().meta({ description: 'How much of it is read' }),
     historyRefused: z.int().meta({ description: 'Checks of which it cannot be read' }),
+    mostHistoryDays: z.int().meta({ description: 'Sums of earlier days would not be kept' }),
     reportsTo: z.array(z.string()).meta({ description: 'Who gets the daily message' }),
   })
   .meta({ id: 'Shadow' });
@@ -73,7 +74,7 @@ export const shadowRoutes = defineRoutes('Shadow mode', {
   startShadow: put('/v1/shadow', 'Compare the verdicts of another installation from now on', {
     role: 'ADMIN',
     description:
-      'For the checks that an import of its account made. The key is kept encrypted, and only reads. `alertChannelIds` get a message each day; without one, administrators get it by mail. `historyDays` of results from before the checks were made here are summed up; a call without it reads no more of them. Another call changes what it says, and goes on, at the same address; `DELETE` ends it, and comes before another address.',
+      'For the checks that an import of its account made. The key is kept encrypted, and only reads. `alertChannelIds` get a message each day; without one, administrators get it by mail. `historyDays` of results from before the checks were made here are summed up; a call without it reads no more of them, and there are at most `mostHistoryDays`. Another call changes what it says, and goes on, at the same address; `DELETE` ends it, and comes before another address.',
     body: z.object({
       baseUrl: z
         .string()

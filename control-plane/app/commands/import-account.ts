@@ -261,13 +261,19 @@ function refuseDeletions(
 /** Says which comparison ends for the history to be read. One with another address is not replaced. */
 async function planShadow(plan: Plan, what: string, options: AccountOptions): Promise<void> {
   if (options.history === undefined || !hasKey() || options.check === true) return;
-  const { isOn, baseUrl, otherAccountId, project } = await readShadow(new AccountApi(options.url));
-  if (!isOn) return;
-  if (baseUrl !== options.baseUrl.replace(/\/+$/, '')) {
-    const text = `verdicts are compared with ${String(baseUrl)}: end that first with \`control-plane shadow stop\`, or leave out --history`;
-    if (options.yes !== true) return note(text);
-    throw usageError(`could not ${what}: ${text}. Nothing was changed`);
+  const state = await readShadow(new AccountApi(options.url));
+  const { isOn, baseUrl, otherAccountId, project, mostHistoryDays } = state;
+  const isOther = isOn && baseUrl !== options.baseUrl.replace(/\/+$/, '');
+  const problem = isOther
+    ? `verdicts are compared with ${String(baseUrl)}: end that first with \`control-plane shadow stop\`, or leave out --history`
+    : options.history > mostHistoryDays
+      ? `sums are kept for ${mostHistoryDays} days: ask for no more with --history, or raise ANALYTICS_RETENTION_DAYS first`
+      : null;
+  if (problem !== null) {
+    if (options.yes !== true) return note(problem);
+    throw usageError(`could not ${what}: ${problem}. Nothing was changed`);
   }
+  if (!isOn) return;
   if (project === plan.project && otherAccountId === (options.accountId ?? null)) return;
   const account = otherAccountId === null ? '' : ` of the account ${otherAccountId}`;
   plan.say('CHANGED', `The comparison of the project ${String(project)}${account} ends.`);

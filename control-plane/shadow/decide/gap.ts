@@ -2,7 +2,7 @@
 import { behindAfterHours, type ShadowState } from '@monitor/shared/contract/shadow.ts';
 
 /** Null where it says that both sides agree, and that what was measured before the move is here. */
-export function gapIn(state: ShadowState, now: number): string | null {
+export function gapIn(state: Omit<ShadowState, 'mostHistoryDays'>, now: number): string | null {
   const { isOn, problem, checks, readUntil, compared, undecided, historyRefused } = state;
   if (!isOn) return 'verdicts are not compared';
   if (problem !== null) return 'nothing is read at present';

@@ -391,6 +391,8 @@ test('the plan says how many results a history has, and what of it stays there',
   assert.deepEqual((await cp.api('GET', '/v1/checks')).body, []);
   await cp.api('DELETE', '/v1/shadow');
   await cp.api('PUT', '/v1/shadow', running(other.url));
+  const most = await moving.run('--history', '401d', '--yes');
+  assert.deepEqual([most.code, /sums are kept for 400 days/.test(most.error)], [2, true]);
   const applied = await moving.run('--history', '30d', '--yes');
   assert.match(applied.out, /The comparison of the project import-first ends/);
   assert.match(applied.error, /history before the move: 30 days of 0 of \d+ checks, 0 results/);

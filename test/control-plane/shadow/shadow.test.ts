@@ -427,6 +427,12 @@ test('show --check fails where nothing is compared, and says so', async (t) => {
   const source = ['--api-key-file', keyFile, '--base-url', url, '--url', cp.url];
   const again = await operator.run('shadow', 'start', ...source, '--history', '2d');
   assert.match(again.out, /history before the move: 2 days of 0 of 0 checks/);
+  const most = await operator.run('shadow', 'start', ...source, '--history', '400d');
+  assert.match(most.out, /history before the move: 400 days/);
+  const more = await operator.run('shadow', 'start', ...source, '--history', '401d');
+  assert.deepEqual([more.code, /"historyDays" must be at most 400/.test(more.error)], [1, true]);
+  const { history } = await stateOf(cp);
+  assert.match(history ?? '', /^400 days/, 'what was asked for before goes on');
 });
 
 const read = /^\/v2\/check-results\//;

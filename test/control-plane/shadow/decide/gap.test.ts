@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { behindAfterHours, type ShadowState } from '@monitor/shared/contract/shadow.ts';
+import { behindAfterHours } from '@monitor/shared/contract/shadow.ts';
 import { gapIn } from '../../../../control-plane/shadow/decide/gap.ts';
 
 const now = Date.parse('2026-06-02T00:00:00Z');
 const before = (hours: number) => new Date(now - hours * 3_600_000).toISOString();
-const agreeing: ShadowState = {
+const agreeing: Parameters<typeof gapIn>[0] = {
   ...{ isOn: true, baseUrl: 'https://other.example', otherAccountId: null, project: 'import' },
   ...{ startedAt: before(24), readUntil: before(1), problem: null, checks: 2, notCompared: [] },
   ...{ compared: 7, undecided: 0, differences: 0, reportsTo: [] },
