@@ -54,10 +54,10 @@ const nothing: Conversation = {
 /** Comparisons that more data cannot undo once they hold. */
 const lasting: readonly string[] = ['NOT_EMPTY', 'NOT_NULL'];
 
-/** Whether an assertion that does not hold yet could still come true with more data. */
-function isOpen({ comparison, property, target }: Assertion, data: string): boolean {
+/** Whether an assertion that does not hold yet could still come true with more data after these bytes. */
+function isOpen({ comparison, property, target }: Assertion, bytes: Buffer): boolean {
   if (property !== '') return !['IS_EMPTY', 'IS_NULL'].includes(comparison);
-  if (comparison === 'EQUALS') return target.startsWith(data);
+  if (comparison === 'EQUALS') return Buffer.from(target).subarray(0, bytes.length).equals(bytes);
   return !['NOT_CONTAINS', 'IS_EMPTY', 'IS_NULL'].includes(comparison);
 }
 
@@ -65,7 +65,7 @@ function isOpen({ comparison, property, target }: Assertion, data: string): bool
  * What the data so far says about the assertions on it: they are decided, whatever follows; they hold
  * for now; or one that fails could still come true.
  */
-function stateOf(request: TcpRequest, data: string): 'decided' | 'holds' | 'open' {
+function stateOf(request: TcpRequest, data: string, bytes: Buffer): 'decided' | 'holds' | 'open' {
   const assertions = request.assertions.filter(({ source }) => source === 'RESPONSE_DATA');
   if (assertions.length === 0) return 'holds';
   const measurement: Measurement = {
@@ -79,7 +79,7 @@ function stateOf(request: TcpRequest, data: string): 'decided' | 'holds' | 'open
   const failing = evaluateAssertions(assertions, tcpMonitor.judging, measurement)
     .filter(({ error }) => error !== undefined)
     .flatMap(({ order }) => assertions[order] ?? []);
-  if (failing.some((assertion) => !isOpen(assertion, data))) return 'decided';
+  if (failing.some((assertion) => !isOpen(assertion, bytes))) return 'decided';
   if (failing.length > 0) return 'open';
   const isLasting = assertions.every(({ comparison, property }) =>
     lasting.concat(property === '' ? 'CONTAINS' : []).includes(comparison),
@@ -92,13 +92,17 @@ class Answer {
   readonly #chunks: Buffer[] = [];
   bytes = 0;
 
+  get whole(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
   get text(): string {
-    return Buffer.concat(this.#chunks).toString('utf8');
+    return this.whole.toString('utf8');
   }
 
   /** Without the beginning of a character whose end is still on its way. */
   get completeText(): string {
-    return new StringDecoder('utf8').write(Buffer.concat(this.#chunks));
+    return new StringDecoder('utf8').write(this.whole);
   }
 
   add(chunk: Buffer): void {
@@ -205,10 +209,15 @@ function converse(
       seen.lastByteAt = delay.dataAt(stream);
       cancelQuiet?.();
       answer.add(chunk);
-      const state = stateOf(request, answer.completeText);
+      const state = stateOf(request, answer.completeText, answer.whole);
       if (state === 'decided' || answer.bytes >= maxReadBytes) settle(null);
-      if (isSettled || state === 'open') return;
-      cancelQuiet = clock.after(quietMs, () => settle(null));
+      if (isSettled) return;
+      cancelQuiet = clock.after(quietMs, () => {
+        // Half a character whose end does not come is judged as it came.
+        const isAwaited =
+          state === 'open' && stateOf(request, answer.text, answer.whole) === 'open';
+        if (!isAwaited) settle(null);
+      });
     };
     const talk = (): void => {
       if (isSettled) return;

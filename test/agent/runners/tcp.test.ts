@@ -114,6 +114,8 @@ const talks: [
   [false, 'EQUALS', 'PONG', '', 'P', 1_300, 'ONG'],
   // Between the two bytes of one character.
   [false, 'EQUALS', 'café', '', Buffer.from('caf\xc3', 'latin1'), 200, Buffer.from([0xa9])],
+  [false, 'EQUALS', 'café', '', Buffer.from('caf\xc3', 'latin1'), 1_300, Buffer.from([0xa9])],
+  [false, 'NOT_CONTAINS', 'é', '', Buffer.from('caf\xc3', 'latin1'), 200, null],
   [false, 'GREATER_THAN', '5', 'count (\\d+) ', 'count ', 1_300, '17 '],
 ];
 
@@ -143,9 +145,19 @@ for (const [fails, comparison, target, property, ...pieces] of talks) {
   });
 }
 
-test('what no more data can make true is not waited for', async () => {
-  await using server = await tcpServer((socket) => socket.write('-ERR'));
-  const assertions = [{ source: 'RESPONSE_DATA', comparison: 'EQUALS', target: '+PONG' }];
-  const seen = await connect(server.port, { assertions }, 30_000);
-  assert.ok(seen.stoppedAt - seen.startedAt < 20_000);
-});
+const peersThatStay: [answer: string, comparison: string, target: string, data: string][] = [
+  ['-ERR', 'EQUALS', '+PONG', '-ERR'],
+  // Half a character of UTF-8: of another one, and one that alone makes the assertion true.
+  ['caf\xe9', 'EQUALS', 'café', 'caf\ufffd'],
+  ['\xc3', 'NOT_EMPTY', '', '\ufffd'],
+];
+
+for (const [said, comparison, target, data] of peersThatStay) {
+  test(`${comparison} ${target} of ${JSON.stringify(said)} does not wait for more`, async () => {
+    await using server = await tcpServer((socket) => socket.write(Buffer.from(said, 'latin1')));
+    const assertions = [{ source: 'RESPONSE_DATA', comparison, target }];
+    const seen = await connect(server.port, { assertions }, 30_000);
+    assert.ok(seen.stoppedAt - seen.startedAt < 20_000);
+    assert.equal(seen.response?.['data'], data);
+  });
+}
