@@ -2,6 +2,7 @@
 import type { CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { contradictionOf } from '@monitor/shared/contract/checks/target.ts';
 import type { HeartbeatSettings } from '@monitor/shared/contract/checks/heartbeat.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { chooseFrequencyOffset, frequencyOffsetProblem } from '@monitor/shared/domain/frequency.ts';
@@ -80,8 +81,9 @@ function settleOffset(
 async function refuseContradiction(
   definition: CheckTypeDefinition,
   fields: CheckFields,
+  before: CheckFields | null,
 ): Promise<void> {
-  const found = (await definition.contradictionIn?.(fields)) ?? null;
+  const found = await contradictionOf(definition.type, fields, before);
   if (found !== null) throw invalidField(found.field, found.problem);
 }
 
@@ -150,7 +152,7 @@ export async function createCheck(
   const before = trial?.of === undefined ? null : decryptedFields(services, trial.of);
   if (runsOnAgents(definition.type)) {
     fields.frequencyOffset = settleOffset(fields, fields.frequencyOffset !== undefined, random);
-    await refuseContradiction(definition, fields);
+    await refuseContradiction(definition, fields, before);
   } else {
     const heartbeat = fields['heartbeat'] as HeartbeatSettings;
     fields['heartbeat'] = { ...heartbeat, pingToken: heartbeat.pingToken || newId() };
@@ -217,7 +219,7 @@ export async function updateCheck(
     if (runsOnAgents(definition.type)) {
       const isGiven = changes['frequencyOffset'] !== undefined;
       fields.frequencyOffset = settleOffset(fields, isGiven, random);
-      await refuseContradiction(definition, fields);
+      await refuseContradiction(definition, fields, before);
     } else if ('heartbeat' in changes) {
       const kept = before['heartbeat'] as { pingToken: string };
       const given = changes['heartbeat'] as HeartbeatSettings;

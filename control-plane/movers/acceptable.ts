@@ -1,5 +1,6 @@
 /** What the API would refuse: one object of a source must not keep all others from being imported. */
-import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { configProblem } from '@monitor/shared/contract/alert-channel.ts';
+import { contradictionOf } from '@monitor/shared/contract/checks/target.ts';
 import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
 import { bodyOfResource } from '@monitor/shared/contract/resource-bodies.ts';
 import { isFields } from '@monitor/shared/fields.ts';
@@ -37,7 +38,10 @@ const ownVariable = /^\{\{[A-Z0-9_]+\}\}$/;
 
 /** Texts of webhooks are templates here, and were none there. */
 function channelContradiction({ type, config }: Fields): string | null {
-  if (type !== 'WEBHOOK' || !isFields(config)) return null;
+  if (!isFields(config)) return null;
+  const refused = configProblem(config);
+  if (refused !== null) return `\`${refused.field}\` ${refused.problem}`;
+  if (type !== 'WEBHOOK') return null;
   const headers = recordsIn(config['headers']).map(({ value }) => ['headers', value] as const);
   const [found] = [['url', config['url']] as const, ...headers].filter(([, given]) => {
     const text = String(given);
@@ -49,7 +53,7 @@ function channelContradiction({ type, config }: Fields): string | null {
 }
 
 function checkContradiction(payload: Fields): string | null {
-  const found = findCheckType(String(payload['checkType']))?.contradictionIn?.(payload) ?? null;
+  const found = contradictionOf(String(payload['checkType']), payload);
   // What takes a while to find is found when the plan is applied.
   if (found === null || found instanceof Promise) return null;
   return `\`${found.field}\` ${found.problem}`;

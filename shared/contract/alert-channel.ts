@@ -58,6 +58,30 @@ export const channelConfigs = {
   }),
 } as const;
 
+/** A number as it is dialled: without spaces and punctuation, `00` as `+`. */
+export const dialled = (number: string): string =>
+  number.replaceAll(/[\s()./-]/g, '').replace(/^00/, '+');
+
+/**
+ * What no service accepts. Earlier versions stored it, so that it may stay: the schemas are those of stored
+ * channels.
+ */
+export function configProblem(
+  config: Readonly<Record<string, unknown>>,
+  before: Readonly<Record<string, unknown>> = {},
+): { field: string; problem: string } | null {
+  const { number, serviceKey: key } = config;
+  const isDialled = typeof number !== 'string' || /^\+?\d{7,15}$/.test(dialled(number));
+  if (!isDialled && number !== before['number']) {
+    const problem = 'must be a phone number with its country code, such as +49 30 1234567';
+    return { field: 'config.number', problem };
+  }
+  const isBlank = typeof key === 'string' && key.trim() === '' && key !== before['serviceKey'];
+  return isBlank
+    ? { field: 'config.serviceKey', problem: 'must be the integration key of a PagerDuty service' }
+    : null;
+}
+
 /** Spec: Alert notification record, alert channel type. */
 export const alertChannelType = z
   .enum(Object.keys(channelConfigs) as [keyof typeof channelConfigs])

@@ -52,6 +52,37 @@ for (const [type, config] of Object.entries(configs)) {
   });
 }
 
+const unusable: [type: string, field: string, ...values: string[]][] = [
+  ['SMS', 'number', '0049 30', '12', 'Ada', '+49 30 12345678901234'],
+  ['CALL', 'number', '0049 30', ' '],
+  ['PAGERDUTY', 'serviceKey', ' ', '\t\n'],
+];
+
+for (const [type, field, ...values] of unusable) {
+  test(`the ${field} of ${type} is one that can be used; a stored one stays`, async () => {
+    await using cp = await startTestControlPlane();
+    const usable = configs[type] ?? {};
+    const channel = await makeChannel(cp, { type, config: usable });
+    const path = `/v1/alert-channels/${channel.id}`;
+    const { db, secrets } = cp.controlPlane.services;
+    for (const value of values) {
+      const config = { ...usable, [field]: value };
+      const refused = await cp.api('POST', '/v1/alert-channels', { type, config });
+      assert.deepEqual([refused.status, refused.body.attributes.keys], [400, [`config.${field}`]]);
+      assert.equal((await cp.api('PUT', path, { config })).status, 400);
+      await db
+        .updateTable('alert_channels')
+        .set({ config_json: secrets.encrypt(JSON.stringify(config), cp.accountId) })
+        .where('id', '=', channel.id)
+        .execute();
+      assert.equal((await cp.api('GET', path)).body.config[field], value);
+      const changed = await cp.api('PUT', path, { config, sendDegraded: true });
+      assert.equal(changed.status, 200);
+      assert.equal((await cp.api('PUT', path, { config: usable })).status, 200);
+    }
+  });
+}
+
 test('a channel changes in part, keeps its type, and goes with its subscriptions', async () => {
   await using cp = await startTestControlPlane();
   const { id } = await makeChannel(cp);

@@ -116,6 +116,12 @@ const refused: [type: string, path: string, value: unknown, key?: string][] = [
     Array.from({ length: 51 }, (_v, i) => ({ key: `k${i}`, value: '' })),
   ],
   ['tcp', 'request.hostname', undefined],
+  ...['a:443', 'a.example:443', '192.0.2.1:443', 'tcp://a', 'a/b', 'a b', '[::1]:443'].flatMap(
+    (host): (typeof refused)[number][] => [
+      ['tcp', 'request.hostname', host],
+      ['icmp', 'request.hostname', host],
+    ],
+  ),
   ['tcp', 'request.port', undefined],
   ['tcp', 'request.port', 65_536],
   ['tcp', 'maxResponseTime', 5001],
@@ -152,6 +158,32 @@ suite('a creation is refused with 400 that names the field:', () => {
       assert.ok(body.message.includes(`"${body.attributes.keys[0]}"`), body.message);
     });
   }
+});
+
+const hosts = ['a.example', 'a_b', '::1', '[2001:db8::1]', 'fe80::1%eth0', '{{HOST}}', 'a-{{B}}.c'];
+
+test('a host is a name or an address; what an earlier version stored with a port stays', async () => {
+  for (const host of hosts) {
+    const body = withField('tcp', 'request.hostname', host);
+    assert.equal((await cp.api('POST', '/v1/checks/tcp', body)).status, 201, host);
+  }
+  const { body: check } = await cp.api('POST', '/v1/checks/tcp', bodies['tcp']);
+  const stored = { ...check.request, hostname: 'a:443', url: 'a:443' };
+  await cp.controlPlane.services.db
+    .updateTable('checks')
+    .set({ body_json: JSON.stringify({ ...check, request: stored }) })
+    .where('id', '=', check.id)
+    .execute();
+  const path = `/v1/checks/tcp/${check.id}`;
+  const read = (await cp.api('GET', `/v1/checks/${check.id}`)).body;
+  assert.equal(read.request.hostname, 'a:443');
+  for (const change of [{ name: 'b' }, { request: { ...read.request, port: 80 } }]) {
+    assert.equal((await cp.api('PUT', path, change)).status, 200);
+  }
+  const other = { request: { ...read.request, hostname: 'b:443', url: 'b:443' } };
+  const refusal = await cp.api('PUT', path, other);
+  assert.equal(refusal.status, 400);
+  assert.match(refusal.body.message, /"request.hostname" must be a host name .* without a port/);
 });
 
 test('frequency 0 needs an offset of 10, 20 or 30 seconds', async () => {

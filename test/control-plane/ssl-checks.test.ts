@@ -40,6 +40,7 @@ test('what cannot be checked is refused by the name of its field', async () => {
     ['degradedResponseTime', { degradedResponseTime: 10_001, request }],
     ['hostname', { request: { sslConfig: { hostname: 'https://shop.example' } } }],
     ['hostname', { request: { sslConfig: { hostname: 'shop.example:8443' } } }],
+    ['request.sslConfig.hostname', { request: { sslConfig: { hostname: 'db:8443' } } }],
     ['handshakeTimeoutMs', { request: { sslConfig: { hostname: 'a', handshakeTimeoutMs: 10 } } }],
     [
       'sslClientCertificateId',

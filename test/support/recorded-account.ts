@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import { contradictionOf } from '@monitor/shared/contract/checks/target.ts';
 import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
 import { resourceBodies } from '@monitor/shared/contract/resource-bodies.ts';
 import { seededRandom } from '../../proof/random.ts';
@@ -100,7 +101,7 @@ function makeChecks(recorder: Recorder, slugs: readonly string[], checksOfType: 
   const { lists } = recorder;
   for (const definition of Object.values(checkTypes) as CheckTypeDefinition[]) {
     const usable = (fields: Fields) => {
-      const found = definition.contradictionIn?.(fields) ?? null;
+      const found = contradictionOf(definition.type, fields);
       return found === null && fields['frequency'] !== 0;
     };
     const bodies = recorder.bodies(definition.create, checksOfType, usable);

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import {
   channelConfigs,
+  configProblem,
   type alertChannelRoutes,
   type AlertChannelType,
   type channelSubscription,
@@ -27,6 +28,7 @@ import { type ChannelRow, preferencesOf, presentChannels, toPreferenceColumns } 
 type ChannelFields = Omit<z.output<typeof alertChannelRoutes.createAlertChannel.body>, 'config'> & {
   config: unknown;
 };
+type Values = Readonly<Record<string, unknown>>;
 type Subscription = z.output<typeof channelSubscription>;
 
 /** Refuses a check or a group that the account does not have. */
@@ -62,7 +64,9 @@ async function subscribe(
 }
 
 /** Refuses what could not be sent later. */
-function checkSendable(type: string, config: unknown): void {
+function checkSendable(type: string, config: unknown, before: unknown): void {
+  const found = configProblem(config as Values, (before ?? {}) as Values);
+  if (found !== null) throw invalidField(found.field, found.problem);
   if (type !== 'WEBHOOK') return;
   const broken = brokenField(config as Parameters<typeof brokenField>[0]);
   if (broken !== null) {
@@ -79,15 +83,16 @@ function checkGrouping(type: string, grouping: unknown): void {
 
 export function alertChannelsOf(services: Services) {
   const { commits, secrets } = services;
+  const configOf = (row: ChannelRow): unknown =>
+    fromJson(secrets.decryptStored(row.config_json, row.account_id));
   const channels = resourceOf(services, {
     ...({ table: 'alert_channels', noun: 'alert channel', key: 'id', isNumbered: true } as const),
     fieldsOf(row, changes): ChannelFields {
-      const config: unknown =
-        changes?.config ?? fromJson(secrets.decryptStored(row.config_json, row.account_id));
+      const config = changes?.config ?? configOf(row);
       return { type: row.type as AlertChannelType, config, ...preferencesOf(row) };
     },
-    toColumns({ type, config, ...fields }: ChannelFields, { accountId, changes }) {
-      if (changes.config !== undefined) checkSendable(type, config);
+    toColumns({ type, config, ...fields }: ChannelFields, { accountId, changes, before }) {
+      if (changes.config !== undefined) checkSendable(type, config, before && configOf(before));
       checkGrouping(type, fields.grouping);
       const config_json = secrets.encrypt(JSON.stringify(config), accountId);
       return { type, config_json, ...toPreferenceColumns(fields) };

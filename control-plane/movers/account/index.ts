@@ -4,7 +4,9 @@
  */
 import type { z } from 'zod';
 import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
-import { findCheckType, isPinged } from '@monitor/shared/contract/checks/index.ts';
+import { configProblem } from '@monitor/shared/contract/alert-channel.ts';
+import { isPinged } from '@monitor/shared/contract/checks/index.ts';
+import { contradictionOf } from '@monitor/shared/contract/checks/target.ts';
 import { bodyOfResource } from '@monitor/shared/contract/resource-bodies.ts';
 import { type Fields, isFields } from '@monitor/shared/fields.ts';
 import { knownFields, mapSensitive, unknownFields } from '@monitor/shared/known-fields.ts';
@@ -137,9 +139,10 @@ class Conversion {
     const pruned = this.#prune(kind, body, type === 'check' ? asGiven : given, entry);
     const shown = this.#withoutHidden(type, body, pruned, entry);
     const fields = this.#repaired(type, body, shown, entry);
-    const contradiction = findCheckType(String(checkType))?.contradictionIn?.(fields) ?? null;
+    const contradiction =
+      configProblem(fieldsOf(fields['config'])) ?? contradictionOf(String(checkType), fields);
     // What takes a while to find is found when the plan is applied.
-    if (type === 'check' && contradiction !== null && !(contradiction instanceof Promise)) {
+    if (contradiction !== null && !(contradiction instanceof Promise)) {
       entry.nothing(`\`${contradiction.field}\` ${contradiction.problem}`);
     }
     if (entry.isDeactivated && type === 'check') fields['activated'] = false;

@@ -1,4 +1,5 @@
 /** SMS and CALL: a REST API like Twilio's. */
+import { dialled } from '@monitor/shared/contract/alert-channel.ts';
 import { attemptByHttp, cannotBeSent, type Attempt } from '../attempt.ts';
 import {
   pausesOfServices,
@@ -29,11 +30,6 @@ export function callMarkup(message: Message): string {
   const text = escapeXml(shorten(sentenceOf(message), maxSpeechLength));
   const say = `<Say>${text}</Say>`;
   return `<?xml version="1.0" encoding="UTF-8"?><Response><Pause length="1"/>${say}<Pause length="1"/>${say}</Response>`;
-}
-
-/** Removes spaces and punctuation from a number. */
-function dialled(number: string): string {
-  return number.replace(/[\s()./-]/g, '');
 }
 
 async function post(

@@ -205,6 +205,8 @@ interface CommonDefinition {
   runtime: 'always' | 'with-scripts' | 'never';
   /** Whether its runs use the Chromium of the agent; suites do when they name it. */
   browser: 'always' | 'as-named' | 'never';
+  /** The field with a host alone; absent for types that ask a URL, or no single host. */
+  hostField?: string;
   /** Finds fields that contradict each other; null for none. A promise where it loads what it needs. */
   contradictionIn?(fields: CheckFields): Contradiction | null | Promise<Contradiction | null>;
   clientCertificates(fields: CheckFields): ClientCertificateChoice;

@@ -337,6 +337,7 @@ export const grpcMonitor: AgentCheckType<GrpcRequest> = {
   title: 'gRPC monitor',
   label: 'gRPC',
   target: '{request.url}:{request.port}',
+  hostField: 'request.url',
   sample: {
     request: { url: 'a.example', port: 443, grpcConfig: { mode: 'HEALTH' } },
   },

@@ -76,6 +76,7 @@ export const icmpMonitor: AgentCheckType<IcmpRequest> = {
   title: 'ICMP monitor',
   label: 'ICMP',
   target: '{request.hostname}',
+  hostField: 'request.hostname',
   sample: { request: { hostname: 'a.example', pingCount: 1 } },
   ...checkBodies('ICMP', {
     ...scheduledCheckFields,

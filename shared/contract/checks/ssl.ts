@@ -259,6 +259,7 @@ export const sslMonitor: AgentCheckType<SslRequest> = {
   title: 'SSL monitor',
   label: 'SSL',
   target: '{request.sslConfig.hostname}:{request.sslConfig.port}',
+  hostField: 'request.sslConfig.hostname',
   sample: { request: { sslConfig: { hostname: 'a.example' } } },
   ...checkBodies('SSL', {
     ...scheduledCheckFields,

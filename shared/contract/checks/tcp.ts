@@ -68,6 +68,7 @@ export const tcpMonitor: AgentCheckType<TcpRequest> = {
   title: 'TCP monitor',
   label: 'TCP',
   target: '{request.hostname}:{request.port}',
+  hostField: 'request.hostname',
   sample: { request: { hostname: 'a.example', port: 443 } },
   ...checkBodies('TCP', {
     ...scheduledCheckFields,

@@ -139,6 +139,7 @@ export const tracerouteMonitor: AgentCheckType<TracerouteRequest> = {
   title: 'Traceroute monitor',
   label: 'Traceroute',
   target: '{request.url}',
+  hostField: 'request.url',
   sample: { request: { url: 'a.example' } },
   ...checkBodies('TRACEROUTE', {
     ...scheduledCheckFields,

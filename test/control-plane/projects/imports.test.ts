@@ -208,7 +208,10 @@ test('two projects that take over everything at once do not both have it', async
 test('resources that files of the project define already are its friends', async () => {
   await using cp = await startTestControlPlane();
   const [a] = await deployed(cp, projectOf([url('a')]));
-  await cp.api('POST', '/v1/alert-channels', { type: 'SMS', config: { name: 'n', number: '1' } });
+  await cp.api('POST', '/v1/alert-channels', {
+    type: 'SMS',
+    config: { name: 'n', number: '+4930123456' },
+  });
   const friends = [
     { type: 'check', logicalId: 'a' },
     { type: 'check', logicalId: 'no' },

@@ -95,7 +95,7 @@ test('a text message is short, in its alphabet, and for every kind of notificati
 test('a call says the sentence twice, and nothing in it is markup', async () => {
   await using receiver = await httpReceiver(answer);
   await using cp = await startTestControlPlane({ settings: settingsFor(receiver.url) });
-  const channel = await makeChannel(cp, 'CALL', { name: 'Ada', number: '+49301234567' });
+  const channel = await makeChannel(cp, 'CALL', { name: 'Ada', number: '0049 30 1234567' });
   const facts = alertFacts();
   const name = '</Say><Dial>+1900</Dial>&"\'\u0001\ud800';
   for (const each of [{ ...facts, check: { ...facts.check, name } }, locationFacts, testFacts]) {
@@ -117,7 +117,7 @@ test('a call says the sentence twice, and nothing in it is markup', async () => 
 test('what the service refuses is final, and the credentials are not shown', async () => {
   await using receiver = await httpReceiver(answer);
   await using cp = await startTestControlPlane({ settings: settingsFor(receiver.url) });
-  const wrong = await notify(cp, await makeChannel(cp, 'SMS', { name: 'x', number: '12' }));
+  const wrong = await notify(cp, await makeChannel(cp, 'SMS', { name: 'x', number: '+0012345' }));
   assert.equal(wrong.status, 'FAILURE');
   assert.match(wrong.result, /21211/);
   await using other = await startTestControlPlane({
