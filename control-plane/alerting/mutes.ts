@@ -1,7 +1,7 @@
 /** Tells whether checks are in maintenance that pauses or silences them. It remembers accounts without maintenance windows. */
 import type { Db } from '../db/tables.ts';
 import type { Mute } from './decide/rules.ts';
-import { muteOf } from '../maintenance/index.ts';
+import { hasEverHadWindows, muteOf } from '../maintenance/index.ts';
 
 export class Mutes {
   readonly #db: Db;
@@ -32,13 +32,8 @@ export class Mutes {
   async #any(accountId: string): Promise<boolean> {
     const known = this.#hasWindows.get(accountId);
     if (known !== undefined) return known;
-    const row = await this.#db
-      .selectFrom('maintenance_windows')
-      .select('id')
-      .where('account_id', '=', accountId)
-      .limit(1)
-      .executeTakeFirst();
-    this.#hasWindows.set(accountId, row !== undefined);
-    return row !== undefined;
+    const hasAny = await hasEverHadWindows(this.#db, accountId);
+    this.#hasWindows.set(accountId, hasAny);
+    return hasAny;
   }
 }

@@ -35,6 +35,7 @@ export {
   checksOfOccurrence,
   checksOfServices,
   checksOfSources,
+  hasEverHadWindows,
   occurrenceOf,
   suppressesIncidents,
   maintenanceHeld,

@@ -1,6 +1,7 @@
 /** Finds the checks that are in maintenance. */
 import type { Db } from '../db/tables.ts';
 import { jsonValue } from '../db/expressions.ts';
+import { ownRows } from '../db/own-rows.ts';
 import {
   appliesTo,
   asMute,
@@ -47,6 +48,15 @@ export async function windowsSince(
 ): Promise<PlannedWindow[]> {
   const standing = await standingWindows(db, accountId);
   return [...standing, ...(await pastWindows(db, accountId, since))];
+}
+
+/** Whether an account has windows, or had: what ran in one that was deleted since ran in maintenance. */
+export async function hasEverHadWindows(db: Db, accountId: string): Promise<boolean> {
+  for (const table of ['maintenance_windows', 'past_maintenance_windows'] as const) {
+    const any = await ownRows(db, table, accountId).limit(1).executeTakeFirst();
+    if (any !== undefined) return true;
+  }
+  return false;
 }
 
 /** The checks that services follow, each or by its group. */

@@ -88,6 +88,30 @@ test('a window that silences sends no alert of what it selects, and the checks r
   }
 });
 
+test('what ran in a window is planned, though the window was deleted before its result came', async () => {
+  for (const isOther of [false, true]) {
+    for (const [ranAt, expected] of [
+      [5, []],
+      [11, ['ALERT_FAILURE']],
+    ] as const) {
+      await using bench = await setUp();
+      const made = (name: string, from: number, to: number) =>
+        bench.cp.api('POST', '/v1/maintenance-windows', {
+          ...{ name, startsAt: iso(now + from * minute), endsAt: iso(now + to * minute) },
+          silenceAllAlerts: true,
+        });
+      const { body } = await made('deploy', 2, 60);
+      if (isOther) await made('other', 6000, 6060);
+      const check = await bench.check('url', { retryStrategy: null, doubleCheck: false });
+      await pass(bench, 10);
+      await bench.cp.api('DELETE', `/v1/maintenance-windows/${body.id}`);
+      await pass(bench, 2);
+      await bench.submit(check, 'URL', now + ranAt * minute, failed);
+      assert.deepEqual(await alertTypes(bench), expected, `at ${ranAt}`);
+    }
+  }
+});
+
 test('a heartbeat that fails in a window that silences is alerted when the window ends, unless it is pinged', async () => {
   for (const [selects, isPinged, expected] of [
     [{ silenceAlertsTags: ['shop'] }, false, [0, 1]],
