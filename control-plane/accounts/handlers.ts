@@ -62,7 +62,13 @@ function toEntitlements(row: AccountRow, isServed: (location: string) => boolean
   };
 }
 
-export function accountHandlers({ db, commits, hub }: Services): Handlers<typeof accountRoutes> {
+export function accountHandlers({
+  db,
+  commits,
+  hub,
+  clock,
+  onAlertSettingsChanged,
+}: Services): Handlers<typeof accountRoutes> {
   const find = async (own: string, id: string): Promise<AccountRow> => {
     // A key belongs to one account; there is no other that it could see.
     const row =
@@ -83,7 +89,12 @@ export function accountHandlers({ db, commits, hub }: Services): Handlers<typeof
       toWire(await find(principal.accountId, params.accountId)),
     updateAccount: async ({ params: { accountId }, body }, { principal }) => {
       await find(principal.accountId, accountId);
-      await commits.run((unit) => changeAccount(unit, accountId, body));
+      await commits.run(async (unit) => {
+        await changeAccount(unit, accountId, body);
+        if (body.alertSettings !== undefined) {
+          await onAlertSettingsChanged(unit, accountId, clock.now());
+        }
+      });
       commits.after([
         () => {
           hub.notifyAccount(accountId);

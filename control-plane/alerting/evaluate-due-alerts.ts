@@ -13,6 +13,7 @@ import { heldNoLonger } from './decide/timing.ts';
 import type { Services } from '../core/services.ts';
 import { AlertedChecks, type AlertedCheck, nextRunMs } from './alerted-checks.ts';
 import { applyEffects } from './apply-effects.ts';
+import { followPolicy } from './escalate.ts';
 import { Mutes } from './mutes.ts';
 import { forgetState, toState, writeState } from './state-rows.ts';
 import { tickEventOf } from './tick-event.ts';
@@ -49,6 +50,8 @@ class Sweep {
     }
     // The check does not run in parallel any more: its open ticks are dropped.
     const ticked = check.rules.isParallel ? stored : { ...stored, openTicks: [] };
+    // Settings of the account apply to its checks without a save of these.
+    if (stored.alert !== null) await followPolicy(this.#services, this.#db, { accountId, checkId });
     // What held it may have been changed, or may not select the check any more.
     let state = heldNoLonger(ticked, check.rules, nextRunMs(check), this.#now);
     const over = state.openTicks.filter(({ closesAt }) => closesAt <= this.#now);

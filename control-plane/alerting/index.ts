@@ -33,4 +33,4 @@ export { runEscalations } from './run-escalations.ts';
 export { sendAlertGroups } from './send-alert-groups.ts';
 export { alertsOfChecks } from './withdraw-alerts.ts';
 export { notifyOverrun } from './overrun-maintenance.ts';
-export { lookAtHolds } from './state-rows.ts';
+export { lookAtHolds, wakeStates } from './state-rows.ts';

@@ -96,6 +96,11 @@ export async function lookAtHolds(db: Db, accountId: string, now: number): Promi
     .execute();
 }
 
+/** Has all states of an account evaluated again at once: alert settings that its checks share were changed. */
+export async function wakeStates(db: Db, accountId: string, now: number): Promise<void> {
+  await updateOwnRows(db, 'alert_states', accountId).set({ wake_at: now }).execute();
+}
+
 /** Has the state of a check evaluated again at once, where it has one. */
 export async function wakeState(db: Db, checkId: string, now: number): Promise<void> {
   await db

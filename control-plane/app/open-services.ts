@@ -7,6 +7,7 @@ import {
   alertsOfChecks,
   dropFromPolicies,
   lookAtHolds,
+  wakeStates,
   moveAlertStates,
   recordErrorStreaks,
 } from '../alerting/index.ts';
@@ -198,6 +199,7 @@ export async function openServices(
       await resumeHeartbeats(unit, accountId, window, now);
       await lookAtHolds(unit, accountId, now);
     },
+    onAlertSettingsChanged: wakeStates,
     async dropReferences(unit, accountId, table, id) {
       await dropFromWindows(unit, accountId, table, id);
       await dropFromPolicies(unit, accountId, table, id);

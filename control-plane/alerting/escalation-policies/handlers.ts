@@ -20,6 +20,7 @@ import { entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
 import type { PolicyFields } from '../decide/escalation.ts';
 import { shiftsBetween, type Turn } from '../decide/rotation.ts';
 import { calendarLinkOf, isSignatureOf, onCallCalendar } from './calendar.ts';
+import { wakeStates } from '../state-rows.ts';
 import { channelsById } from '../subscribed-channels.ts';
 import { fieldsOfPolicy, type PolicyRow, policyToWire } from './store.ts';
 
@@ -225,6 +226,7 @@ export function escalationPolicyHandlers(
         await changeAccount(unit, accountId, { alertSettings: settings.parse(alertSettings) });
         const now = services.clock.now();
         await givePolicyToAll(unit, { accountId, policyId: id, now });
+        await wakeStates(unit, accountId, now);
         return policy;
       });
       return policies.presentOne(row, principal);

@@ -12,6 +12,7 @@ import {
   type Plan,
   type StoredAccount,
 } from '../../accounts/index.ts';
+import { wakeStates } from '../../alerting/index.ts';
 import { inTransaction } from '../../db/unit.ts';
 import { accountsWithoutChannels, withoutChannels } from '../../notifications/index.ts';
 import { readSettings, withInstallation, type Installation } from './installation.ts';
@@ -140,13 +141,15 @@ export async function set(id: string, options: AccountOptions): Promise<void> {
     );
   }
   await withInstallation({ make: false }, async (installation) => {
-    const { db } = installation;
+    const { db, clock } = installation;
     const [before] = await listAccounts(db, id);
-    const changed = await inTransaction(db, (unit) => changeAccount(unit, id, change)).catch(
-      (error: unknown) => {
-        throw error instanceof ApiError ? new OperatorError(error.message) : error;
-      },
-    );
+    const changed = await inTransaction(db, async (unit) => {
+      const account = await changeAccount(unit, id, change);
+      if (change.alertSettings !== undefined) await wakeStates(unit, id, clock.now());
+      return account;
+    }).catch((error: unknown) => {
+      throw error instanceof ApiError ? new OperatorError(error.message) : error;
+    });
     if (changed === undefined) {
       throw new OperatorError(`there is no account "${id}"; ${known(await listAccounts(db))}`);
     }

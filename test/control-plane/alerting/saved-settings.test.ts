@@ -125,6 +125,17 @@ const saves: Record<string, (world: World) => Promise<void>> = {
     await world.pass(6);
     assert.deepEqual([before, world.notified()], [['FAILING'], ['STILL FAILING']]);
   },
+  'reminders that are switched on for all remind of it too, and of no other that has its own settings':
+    async (world) => {
+      await world.pinged();
+      await world.pinged({ name: 'other', ...settings({}) });
+      await world.pass(4);
+      const before = world.notified();
+      const { alertSettings } = settings({ reminders: { amount: 1, interval: 5 } });
+      await world.cp.api('PUT', `/v1/accounts/${world.cp.accountId}`, { alertSettings });
+      await world.pass(6);
+      assert.deepEqual([before, world.notified()], [['FAILING', 'FAILING'], ['STILL FAILING']]);
+    },
   'the second failure in a row alerts, whatever was saved after the first': async (world) => {
     const id = await makeCheck(world.cp, [world.channel], { frequency: 1, ...settings({}) });
     world.runs.set(id, { hasFailures: true });
