@@ -17,7 +17,7 @@ import type { HeartbeatInput } from './decide/heartbeat.ts';
 import { findPinged, type PingOrigin, recordPing } from './heartbeats.ts';
 import { readMessage } from './read-message.ts';
 import { PingIntake } from './take-ping.ts';
-import { quietStates, readHeartbeatTimes } from './read-heartbeat-times.ts';
+import { pauseStates, quietStates, readHeartbeatTimes } from './read-heartbeat-times.ts';
 import type { Services } from '../core/services.ts';
 
 const dayMs = 86_400_000;
@@ -127,7 +127,9 @@ function eventHandlers({ db, clock }: Services): Omit<All, Pings> {
   };
 
   const eventsOf = (accountId: string, checkId: string) =>
-    ownRows(db, 'heartbeat_events', accountId).where('check_id', '=', checkId);
+    ownRows(db, 'heartbeat_events', accountId)
+      .where('check_id', '=', checkId)
+      .where('state', 'not in', pauseStates);
 
   /** Availability in the window and in the equally long one before it; null without events. */
   const availability = async (accountId: string, checkId: string, from: number, to: number) => {

@@ -17,11 +17,12 @@ import { dueAfter, maxPauseMs } from './decide/due-after.ts';
 import { withSettings } from './decide/heartbeat.ts';
 import { heartbeatOf } from './heartbeat-of.ts';
 import { resumeHeartbeat } from './postpone-heartbeats.ts';
+import { pauseStates } from './read-heartbeat-times.ts';
 
 type Saved = SavedCheck & Partial<Pick<ChangedCheck, 'before'>>;
 
 async function writeHeartbeat(
-  { secrets, clock }: Services,
+  { secrets, clock, newId }: Services,
   db: Db,
   { row: { account_id: accountId, id: checkId }, effective: fields, before: old }: Saved,
 ): Promise<void> {
@@ -54,12 +55,14 @@ async function writeHeartbeat(
     .executeTakeFirst();
   const schedule = { periodMs, cron, timezone };
   const timing = { periodMs, graceMs, dueAfter: (at: number) => dueAfter(schedule, at) };
+  const { activated: isActive } = fields;
+  const wasActive = old?.activated ?? isActive;
   const { lastPingAt, expectedAt, failsAt, started } = withSettings(
     before === undefined
       ? { ...timing, lastPingAt: null, expectedAt: null, failsAt: null, started: null }
       : heartbeatOf(before),
     timing,
-    { wasActive: old?.activated ?? fields.activated, isActive: fields.activated },
+    { wasActive, isActive },
     now,
   );
   const values = {
@@ -71,6 +74,16 @@ async function writeHeartbeat(
     .insertInto('heartbeats')
     .values({ check_id: checkId, account_id: accountId, ...values })
     .onConflict((conflict) => conflict.column('check_id').doUpdateSet(values))
+    .execute();
+  if (isActive === wasActive) return;
+  const [paused, resumed] = pauseStates;
+  await db
+    .insertInto('heartbeat_events')
+    .values({
+      ...{ id: newId(), account_id: accountId, check_id: checkId, happened_at: now },
+      ...{ state: isActive ? resumed : paused, source: null, user_agent: null },
+      ...{ run_id: null, duration_ms: null, message: null },
+    })
     .execute();
 }
 

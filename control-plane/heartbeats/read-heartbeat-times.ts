@@ -5,9 +5,12 @@ import type { HeartbeatTimes } from './decide/heartbeat-times.ts';
 /** States of events that change nothing about the monitor. */
 export const quietStates: HeartbeatState[] = ['STARTED', 'LOGGED'];
 
+/** Of events that are no pings and that nobody is shown: the monitor was deactivated, or activated again. */
+export const pauseStates = ['PAUSED', 'RESUMED'] as const;
+
 /**
- * The failing times of a heartbeat monitor since an instant, as far as its events are stored; null
- * without events.
+ * The times since an instant in which a heartbeat monitor failed or was deactivated, as far as its events are
+ * stored; null without pings.
  */
 export async function readHeartbeatTimes(
   db: Db,
@@ -21,6 +24,7 @@ export async function readHeartbeatTimes(
     .where('check_id', '=', checkId)
     .where('state', 'not in', quietStates);
   const first = await events
+    .where('state', 'not in', pauseStates)
     .select('happened_at')
     .orderBy('happened_at')
     .limit(1)
@@ -35,8 +39,8 @@ export async function readHeartbeatTimes(
     .executeTakeFirst();
   const rows = await events
     .where('happened_at', '>=', before?.happened_at ?? since)
-    .where('state', '=', 'FAILING')
-    .select('happened_at as from')
+    .where('state', 'in', ['FAILING', 'PAUSED'])
+    .select(['state', 'happened_at as from'])
     .select((select) =>
       select
         .selectFrom('heartbeat_events as next')
@@ -48,8 +52,11 @@ export async function readHeartbeatTimes(
     )
     .orderBy('happened_at')
     .execute();
+  const timesIn = (wanted: string) =>
+    rows.flatMap(({ state, from, to }) => (state === wanted ? [{ from, to: to ?? Infinity }] : []));
   return {
     firstAt: first.happened_at,
-    failing: rows.map(({ from, to }) => ({ from, to: to ?? Infinity })),
+    failing: timesIn('FAILING'),
+    paused: timesIn('PAUSED'),
   };
 }

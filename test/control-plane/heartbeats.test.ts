@@ -86,11 +86,14 @@ test('never failing twice without a ping between, and never before the grace is 
   );
 });
 
-test('availability is the share of time that was not failing', () => {
-  const times = { firstAt: 0, failing: [{ from: 50, to: 75 }] };
-  assert.equal(availabilityWithin(times, [{ from: 0, to: 100 }], 100), 75);
-  assert.equal(availabilityWithin(times, [{ from: 60, to: 70 }], 100), 0);
-  assert.equal(availabilityWithin(times, [{ from: 100, to: 200 }], 100), null);
+test('availability is the share of active time that was not failing', () => {
+  const times = { firstAt: 0, failing: [{ from: 50, to: 75 }], paused: [{ from: 75, to: 95 }] };
+  const within = (from: number, to: number) => availabilityWithin(times, [{ from, to }], 100);
+  assert.equal(within(0, 100), 68.75);
+  assert.equal(within(60, 70), 0);
+  assert.equal(within(70, 100), 50);
+  assert.equal(within(76, 84), null);
+  assert.equal(within(100, 200), null);
 });
 
 /** Replicas give a sign of life every two seconds, so that an hour there costs thousands of statements. */

@@ -68,7 +68,9 @@ function numbersOf(
     ...(times === null ? {} : { successRatio: rounded(availability) }),
   };
   if (target === undefined) return numbers;
-  const ofMs = coveredMs(spansWithout(spans, idle), check.createdAt, now);
+  // Of a heartbeat the time counts of which the availability is.
+  const since = Math.max(check.createdAt, times?.firstAt ?? 0);
+  const ofMs = coveredMs(spansWithout(spans, idle), since, now);
   return { ...numbers, slo: serviceLevel(target, availability, ofMs) };
 }
 
@@ -179,7 +181,10 @@ export function reportingHandlers(services: Services): Handlers<typeof reporting
             ? await readHeartbeatTimes(db, accountId, check.id, window.from)
             : null;
           // No objective applies while the check was deactivated.
-          const idle = idleOf.get(check.id) ?? [];
+          const idle =
+            times?.paused.map(({ from, to }) => ({ startsAt: from, endsAt: to })) ??
+            idleOf.get(check.id) ??
+            [];
           const tallyOf = (bucket: number) => tallies.get(bucket)?.get(null);
           const spansOf = Map.groupBy(spans, ({ key }) => key);
           const numbersOfBucket = ({ from, to }: Window, bucket: number) => ({

@@ -6,6 +6,8 @@ export interface HeartbeatTimes {
   firstAt: number;
   /** In order; while the monitor fails, the last one ends in the future. */
   failing: readonly Window[];
+  /** The same of the times in which it was deactivated, which ends its failure. */
+  paused: readonly Window[];
 }
 
 function lengthOf(from: number, to: number): number {
@@ -13,11 +15,11 @@ function lengthOf(from: number, to: number): number {
 }
 
 /**
- * Share of the past part of spans in which the monitor was not failing, in percent; null without
- * such time.
+ * Share of the past part of spans in which the monitor was not failing, in percent, of the time in which it was
+ * active; null without such time.
  */
 export function availabilityWithin(
-  { firstAt, failing }: HeartbeatTimes,
+  { firstAt, failing, paused }: HeartbeatTimes,
   spans: readonly Window[],
   now: number,
 ): number | null {
@@ -26,10 +28,13 @@ export function availabilityWithin(
   for (const span of spans) {
     const from = Math.max(span.from, firstAt);
     const to = Math.min(span.to, now);
-    total += lengthOf(from, to);
-    for (const each of failing) {
-      down += lengthOf(Math.max(from, each.from), Math.min(to, each.to));
-    }
+    const within = (all: readonly Window[]) =>
+      all.reduce(
+        (sum, each) => sum + lengthOf(Math.max(from, each.from), Math.min(to, each.to)),
+        0,
+      );
+    total += lengthOf(from, to) - within(paused);
+    down += within(failing);
   }
   return total === 0 ? null : 100 * (1 - down / total);
 }
