@@ -14,6 +14,7 @@ import { loginPage, notFoundPage, saidPage } from './html/forms.ts';
 import { byHost, byPath, hostName, type Candidate } from './locate.ts';
 import type { Representation } from '../http/representation.ts';
 import { isSession, sessionsIn } from './session.ts';
+import { pathOfLink } from './subscribers/page-of-link.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
 import { doors } from '../core/doors.ts';
 import { RateLimiter } from '../http/rate-limit.ts';
@@ -183,6 +184,23 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
     if (answer !== null) sendRepresentation(request, response, answer, page.isPrivate);
   };
 
+  /** Serves a link of a mail whose page has another address by now; false for any other address. */
+  const serveLink = async (
+    request: Request,
+    response: Response,
+    { rest }: Candidate,
+  ): Promise<boolean> => {
+    const what = tokenPaths[rest];
+    const { token } = request.query;
+    if (what === undefined || typeof token !== 'string') return false;
+    const slug = await pathOfLink(services, what, token);
+    const found = slug === undefined ? null : byPath(`/status/${slug}${rest}`, prefix);
+    const snapshot = found === null ? null : await snapshots.get(found.address);
+    if (found === null || snapshot === null) return false;
+    await serve(request, response, found, snapshot);
+    return true;
+  };
+
   return async (request, response, next) => {
     const { path } = request;
     if (machinePath.test(path)) {
@@ -197,6 +215,7 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
         await serve(request, response, own, snapshot);
         return;
       }
+      if (await serveLink(request, response, own)) return;
     }
     const candidate = byPath(path, prefix);
     if (candidate === null) {
@@ -217,6 +236,7 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
       await serve(request, response, candidate, snapshot);
       return;
     }
+    if (await serveLink(request, response, candidate)) return;
     sendRepresentation(request, response, notFoundPage(place, null), false);
   };
 }

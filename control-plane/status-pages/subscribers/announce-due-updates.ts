@@ -25,14 +25,22 @@ type Announcement = RowOf<'incident_announcements'>;
 type Page = RowOf<'status_pages'>;
 
 function dueAnnouncement(db: Db, now: number) {
-  return db
-    .selectFrom('incident_announcements')
-    .selectAll()
-    .where('finished_at', 'is', null)
-    .where('due_at', '<=', now)
-    .orderBy('due_at')
-    .orderBy('incident_update_id')
-    .limit(1);
+  return (
+    db
+      .selectFrom('incident_announcements')
+      .selectAll()
+      .where('finished_at', 'is', null)
+      .where('due_at', '<=', now)
+      .orderBy('due_at')
+      // An incident may be given several updates at once: the last one is the last word.
+      .orderBy((of) =>
+        of
+          .selectFrom('incident_updates')
+          .select('seq')
+          .whereRef('incident_updates.id', '=', 'incident_announcements.incident_update_id'),
+      )
+      .limit(1)
+  );
 }
 
 function getUpdate(db: Db, { account_id, incident_update_id }: Announcement) {

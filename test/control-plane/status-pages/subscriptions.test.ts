@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import test from 'node:test';
+import { SubscriberKeys } from '../../../control-plane/status-pages/subscribers/subscriber-keys.ts';
 import { PageVisitor } from '../../support/page-visitor.ts';
 
 async function openWithSubscribers() {
@@ -87,6 +88,44 @@ test('mail programs unsubscribe with one click, people with two', async () => {
   assert.deepEqual([ended.status, /You are unsubscribed/.test(ended.text)], [200, true]);
   assert.deepEqual(await statuses(), []);
   assert.equal((await visitor.see(link, oneClick)).status, 200);
+});
+
+test('links of mails work for as long as their page is there, whatever its address is by then', async () => {
+  const { visitor, statuses, links, subscribe } = await openWithSubscribers();
+  await using _ = visitor;
+  const { id } = (await visitor.done('GET', '/v1/status-pages')).entries[0];
+  const path = `/v1/status-pages/${id}`;
+  const rename = (url: string) => visitor.done('PUT', path, { name: 'Shop', url, cards: [] });
+  const title = async (at: string, method = 'POST') => {
+    const answer = await fetch(`${visitor.cp.url}/status/${at}`, { method });
+    return [answer.status, /<h1[^>]*>([^<]+)/.exec(await answer.text())?.[1]];
+  };
+  await subscribe('ann@example.com');
+  const [verify = ''] = await links('verify');
+  const keys = new SubscriberKeys(visitor.cp.controlPlane.services.secrets);
+  const token = keys.unsubscribeToken(id, keys.subscriptionId(id, 'ann@example.com'));
+  const leave = `/subscriptions/unsubscribe?token=${token}`;
+  const nothing = [404, 'There is nothing here'];
+
+  await rename('store');
+  assert.deepEqual(await title(`shop${verify}`, 'GET'), [200, 'Confirm your subscription']);
+  assert.deepEqual(await statuses(), ['PENDING']);
+  assert.deepEqual(await title(`shop${verify}`), [200, 'You are subscribed']);
+  assert.deepEqual(await statuses(), ['VERIFIED']);
+  for (const other of [`shop${leave}x`, `shop${verify}x`, `shop/history?token=${token}`]) {
+    assert.deepEqual(await title(other, 'GET'), nothing);
+  }
+  // Another page has the address by now.
+  const { id: other } = await visitor.page([]);
+  assert.deepEqual(await title(`shop${leave}`, 'GET'), [200, 'Unsubscribe']);
+  assert.deepEqual(await statuses(), ['VERIFIED']);
+  await visitor.done('DELETE', `/v1/status-pages/${other}`);
+  for (let times = 0; times < 2; times += 1) {
+    assert.deepEqual(await title(`shop${leave}`), [200, 'You are unsubscribed']);
+    assert.deepEqual(await statuses(), []);
+  }
+  await visitor.done('DELETE', path);
+  assert.deepEqual(await title(`shop${leave}`), nothing);
 });
 
 test('what is no address is said to be none, and kept where it can be corrected', async () => {

@@ -43,6 +43,27 @@ test('verified subscribers are notified of updates that ask for it, once per upd
   assert.deepEqual(await bench.told(), [], 'they know');
 });
 
+test('of several updates that are given at once the last one is the last word', async () => {
+  await using bench = await StatusPageBench.start();
+  await bench.subscribe([ann]);
+  const statuses = ['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED'];
+  for (const given of [statuses, ['RESOLVED', 'INVESTIGATING']]) {
+    // Ids of updates are random.
+    for (let times = 0; times < 4; times += 1) {
+      const incidentUpdates = given.map((status) => ({
+        ...{ status, description: status, notifySubscribers: true },
+      }));
+      await bench.openIncident({}, { incidentUpdates });
+      await bench.announce();
+      const said = (await bench.takeMails()).map(({ subject }) => subject.split(' – ')[1]);
+      assert.deepEqual(
+        said.map((word) => word?.toUpperCase()),
+        given,
+      );
+    }
+  }
+});
+
 test('a mail says what happened to what the page shows, with a way out', async () => {
   await using bench = await StatusPageBench.start();
   await bench.subscribe([ann]);
