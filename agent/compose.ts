@@ -4,6 +4,7 @@ import { openSession } from './composition/open-session.ts';
 import { openStorage } from './composition/open-storage.ts';
 import type { AgentParts } from './composition/parts.ts';
 import { serveState } from './composition/serve-state.ts';
+import { DataFolderWatch } from './status/data-folder-watch.ts';
 
 export interface RunningAgent extends AsyncDisposable {
   agentId: string;
@@ -25,9 +26,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   const storage = await openStorage(stack, parts);
   const opened = await openSession(stack, parts, storage);
   const { session } = opened;
-  const { healthPort, observe } = await serveState(stack, parts, storage, opened);
+  const dataFolder = new DataFolderWatch(parts.config.AGENT_DATA_DIR, parts.logger);
+  const { healthPort, observe } = await serveState(stack, parts, storage, opened, dataFolder);
   session.start();
-  keepUp(stack, parts, storage, session, observe);
+  keepUp(stack, parts, storage, session, dataFolder, observe);
   const running = stack.move();
   let disposing: Promise<void> | null = null;
   return {

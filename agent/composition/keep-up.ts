@@ -1,7 +1,7 @@
 /** What a running agent does again and again beside its checks. */
 import { leaseRenewMs } from '@monitor/shared/contract/agent-protocol.ts';
 import { startErrorReports } from '../observability/error-reports.ts';
-import { probeDataFolder, type FolderProblem } from '../status/probe-folder.ts';
+import type { DataFolderWatch } from '../status/data-folder-watch.ts';
 import type { AgentSession } from '../worker/agent-session.ts';
 import { repeat } from '../worker/repeat.ts';
 import type { Storage } from './open-storage.ts';
@@ -15,6 +15,7 @@ export function keepUp(
   { config, logger }: AgentParts,
   { rawClock, processTime, metrics, outbox, client }: Storage,
   session: AgentSession,
+  dataFolder: DataFolderWatch,
   observe: () => void,
 ): void {
   const maintain = (): void => {
@@ -23,15 +24,9 @@ export function keepUp(
   };
   const renewLeases = (): void => session.renewLeases();
   let inspectedUpTo = 0;
-  let dataProblem: FolderProblem | null = null;
   const inspect = (): void => {
     inspectedUpTo = outbox.inspect(inspectedUpTo);
-    // With nothing to write, nobody else notices.
-    const problem = probeDataFolder(config.AGENT_DATA_DIR);
-    if (problem?.code === dataProblem?.code) return;
-    dataProblem = problem;
-    if (problem === null) logger.info('AGENT_DATA_DIR can be written again');
-    else logger.error(problem, 'AGENT_DATA_DIR cannot be written, results cannot be kept');
+    dataFolder.inspect();
   };
   stack.defer(repeat(rawClock, maintainEveryMs, maintain));
   stack.defer(repeat(rawClock, inspectEveryMs, inspect));

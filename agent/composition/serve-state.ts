@@ -6,6 +6,7 @@ import { maskedKey } from '../key-problem.ts';
 import { openProbeEndpoint } from '../probe/probe-endpoint.ts';
 import { createScrubber } from '../scrub/create-scrubber.ts';
 import { collectStatus } from '../status/collect-status.ts';
+import type { DataFolderWatch } from '../status/data-folder-watch.ts';
 import { setAbilities, updateGauges } from '../status/gauges.ts';
 import { serveProbes } from '../status/probes.ts';
 import { describeSetAside, healthRemarks } from '../status/remarks.ts';
@@ -23,6 +24,7 @@ export async function serveState(
   parts: AgentParts,
   storage: Storage,
   opened: OpenSession,
+  dataFolder: DataFolderWatch,
 ) {
   const { config, logger, network } = parts;
   const { rawClock, clock, overload, startedAt, metrics, damages, outbox, key, spool } = storage;
@@ -52,6 +54,7 @@ export async function serveState(
           ...watch.remarks,
           ...signedWork?.remarks,
           ...describeSetAside(outbox.state(), clock.now()),
+          ...dataFolder.remarks,
           ...(parts.log?.problem == null ? {} : { log: parts.log.problem }),
         }),
         peerAnswer: (nonce) => watch.answer(nonce),
