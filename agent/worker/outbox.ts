@@ -16,6 +16,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import type { Submission } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
 import { Damages } from '../damage.ts';
+import { FailureLog } from './failure-log.ts';
 import { FinishedSlots, type Slot } from './finished-slots.ts';
 import {
   batchOf,
@@ -230,6 +231,7 @@ export class Outbox implements AsyncDisposable {
   #complainedAt = Number.NEGATIVE_INFINITY;
   #forgottenUnsaid = 0;
   #forgottenSaidAt = Number.NEGATIVE_INFINITY;
+  readonly #upkeep: FailureLog;
   #isClosed = false;
   #newestSeq = 0;
   /** No record up to here has a payload to drop; 0 when unknown. */
@@ -244,6 +246,7 @@ export class Outbox implements AsyncDisposable {
   constructor(options: OutboxOptions) {
     this.#options = options;
     const { directory, maxBytes, hasEndedUncleanly = false, clock, logger } = options;
+    this.#upkeep = new FailureLog(clock);
     const now = () => clock.now();
     const damages = options.damages ?? new Damages(now, logger);
     this.#damages = damages;
@@ -518,10 +521,17 @@ export class Outbox implements AsyncDisposable {
       if (this.#db.isTransaction) this.#db.exec('rollback');
       throw error;
     }
+    this.#upkeep.ended();
     for (const seq of delivered) this.#delivered.delete(seq);
     this.#unwritten.clear();
     this.#slots.added(finished);
     this.#countAdded(added.map(({ record }) => record));
+  }
+
+  /** Upkeep is tried again every few seconds: a full disk would fill the log as well. */
+  #warn(error: unknown, message: string): void {
+    const said = this.#upkeep.failed(error instanceof Error ? error.message : String(error));
+    if (said !== null) this.#options.logger.warn({ err: error, ...said }, message);
   }
 
   #foldSlots(from?: number): void {
@@ -530,7 +540,7 @@ export class Outbox implements AsyncDisposable {
         this.#slots.fold(from);
       });
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'finished slots are folded later');
+      this.#warn(error, 'finished slots are folded later');
     }
   }
 
@@ -539,7 +549,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   #keepWithinBounds(): void {
-    const { maxBytes, logger } = this.#options;
+    const { maxBytes } = this.#options;
     if (this.#room <= maxBytes) return;
     try {
       this.#heal(() => {
@@ -548,7 +558,7 @@ export class Outbox implements AsyncDisposable {
         this.#dropVerdicts(target);
       });
     } catch (error) {
-      logger.warn({ err: error }, 'the outbox is full and the disk as well: it stays too large');
+      this.#warn(error, 'the outbox is full and the disk as well: it stays too large');
     }
   }
 
@@ -690,10 +700,7 @@ export class Outbox implements AsyncDisposable {
     try {
       this.#discount(this.#heal(() => sumsIn(this.#sumMany.get(JSON.stringify(seqs)))));
     } catch (error) {
-      this.#options.logger.warn(
-        { err: error },
-        'what is done with is counted until the next start',
-      );
+      this.#warn(error, 'what is done with is counted until the next start');
     }
     for (const seq of seqs) this.#delivered.add(seq);
   }
@@ -713,7 +720,7 @@ export class Outbox implements AsyncDisposable {
         this.#drop([]);
       });
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'what is done with stays in the outbox for now');
+      this.#warn(error, 'what is done with stays in the outbox for now');
     }
   }
 
@@ -847,7 +854,7 @@ export class Outbox implements AsyncDisposable {
 
   /** Drops details that are too old to matter, and verdicts much later. */
   dropAged(): void {
-    const { clock, maxAgeMs, logger } = this.#options;
+    const { clock, maxAgeMs } = this.#options;
     try {
       const oldest = clock.now() - maxAgeMs;
       const aged = this.#heal(() =>
@@ -864,7 +871,7 @@ export class Outbox implements AsyncDisposable {
       if (aged.length + gone.length > 0) this.#readFromDisk();
       this.#file.mark(this.#newestSeq, this.#depth);
     } catch (error) {
-      logger.warn({ err: error }, 'aged results stay in the outbox for now');
+      this.#warn(error, 'aged results stay in the outbox for now');
     }
   }
 
@@ -904,7 +911,7 @@ export class Outbox implements AsyncDisposable {
       this.#heal(() => this.#endRetry.run(runId));
     } catch (error) {
       // The next start finds the record, and the control plane stores an ended run only once.
-      this.#options.logger.warn({ err: error }, 'a retry that is given up stays in the outbox');
+      this.#warn(error, 'a retry that is given up stays in the outbox');
     }
   }
 

@@ -16,8 +16,13 @@ import { nothingSeen, withoutDetails } from '../../support/plain.ts';
 
 const logger = pino({ level: 'silent' });
 
-function open(directory: string, clock = new TestClock(1_000), maxBytes = 1e9): Outbox {
-  return new Outbox({ directory, maxBytes, maxAgeMs: 3_600_000, clock, logger });
+function open(
+  directory: string,
+  clock = new TestClock(1_000),
+  maxBytes = 1e9,
+  log = logger,
+): Outbox {
+  return new Outbox({ directory, maxBytes, maxAgeMs: 3_600_000, clock, logger: log });
 }
 
 function submission(name: string, resultType: 'FINAL' | 'ATTEMPT' = 'FINAL'): ResultSubmission {
@@ -436,6 +441,48 @@ test('what the disk does not take is sent from memory: beyond its bounds details
   await outbox[Symbol.asyncDispose]();
   await using again = open(folder.path);
   assert.deepEqual(namesIn(again), ['large 5']);
+});
+
+test('on a full disk its upkeep complains once, then every ten minutes, and again when it was well meanwhile', async (t) => {
+  using folder = temporaryFolder();
+  const clock = new TestClock(1_000);
+  const lines: { msg: string; failures: number }[] = [];
+  const log = pino({}, { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[0]) });
+  await using outbox = open(folder.path, clock, 1e9, log);
+  const put = (name: string) => {
+    void outbox.put({ submission: submission(name) });
+    outbox.commit();
+  };
+  for (const name of ['a', 'b']) put(name);
+  const fill = () =>
+    t.mock.method(StatementSync.prototype, 'run', () => {
+      throw new Error('database or disk is full');
+    });
+  const tryFor = (minutes: number) => {
+    for (let seconds = 0; seconds < minutes * 60; seconds += 10) {
+      clock.advance(10_000);
+      outbox.dropAged();
+    }
+  };
+  let full = fill();
+  outbox.acknowledge([1]);
+  tryFor(9);
+  assert.deepEqual(
+    lines.map(({ failures }) => failures),
+    [1],
+  );
+  tryFor(2);
+  assert.equal(lines.length, 2);
+  assert.ok((lines[1]?.failures ?? 0) > 60, 'how often');
+  full.mock.restore();
+  put('c');
+  tryFor(2);
+  full = fill();
+  outbox.acknowledge([2]);
+  tryFor(1);
+  assert.equal(lines.length, 3);
+  assert.equal(lines[2]?.failures, 1);
+  full.mock.restore();
 });
 
 test('on a disk that is full for new results the verdicts that are on it stay, and new ones wait in memory', async (t) => {
