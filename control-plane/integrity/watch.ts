@@ -63,8 +63,9 @@ export class IntegrityWatch implements Disposable {
     logger.warn('the control plane before this one did not end by itself: the database is checked');
     const size = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     if (size(logFileOf(databaseFile)) === 0) {
-      logger.error(
-        'the log of the database is gone: what was committed last is missing. Agents tell which results',
+      // What is missing, if anything, is said after the mark beside the database was compared.
+      logger.warn(
+        'the log of the database is not there: a command has taken it into the database since, or it was removed, and what was committed last with it',
       );
     }
     if (size(databaseFile) <= smallBytes) {

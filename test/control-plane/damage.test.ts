@@ -158,6 +158,13 @@ test('a second serve is refused by name, commands go on beside the first, and a 
   await first.kill9();
   await using second = await operator.serve();
   await second.line('did not end by itself');
+  assert.doesNotMatch(second.lines.join(), /log of the database/, 'it lies there');
+  await operator.json('keys', 'create', '--name', 'last');
+  await second.kill9();
+  assert.equal((await operator.json<unknown[]>('keys', 'list')).length, 2);
+  await using third = await operator.serve();
+  await third.line('a command has taken it into the database');
+  assert.doesNotMatch(third.lines.join(), /"level":50|is missing|are missing/, 'nothing is');
 });
 
 test('an emptied database, a missing key and a key that does not fit are refused, with a way on', async () => {
