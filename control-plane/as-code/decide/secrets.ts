@@ -89,7 +89,10 @@ const secretIn = (value: unknown): string | null => {
   return typeof value['secret'] === 'string' ? value['secret'] : null;
 };
 
-/** Puts values in the place of names, and names those that are missing. */
+/**
+ * Puts values in the place of names, and names those that are missing. An empty one is missing too: jobs
+ * of continuous integration are given an empty variable for a secret that does not exist.
+ */
 export function withSecrets(
   resources: readonly ProjectResource[],
   values: Readonly<Record<string, string | undefined>>,
@@ -98,9 +101,9 @@ export function withSecrets(
   const show = (value: unknown): unknown => {
     const name = secretIn(value);
     if (name !== null) {
-      const found = values[name];
-      if (found === undefined) missing.add(name);
-      return found ?? '';
+      const found = values[name] ?? '';
+      if (found === '') missing.add(name);
+      return found;
     }
     if (Array.isArray(value)) return value.map(show);
     if (!isFields(value)) return value;

@@ -189,6 +189,8 @@ test('credentials become names, and names become credentials again', () => {
     assert.equal(text.includes(`: ${secret}`), false);
   assert.match(text, /value: "\{\{TOKEN\}\}"/);
   assert.deepEqual(withSecrets(shown, {}).missing, [...secrets.keys()].sort());
+  const empty = Object.fromEntries([...secrets].map(([name]) => [name, '']));
+  assert.deepEqual(withSecrets(shown, empty).missing, [...secrets.keys()].sort(), 'empty is none');
   const values = Object.fromEntries([...secrets].map(([name, value]) => [name, value ?? 'given']));
   const back = withSecrets(shown, values);
   assert.deepEqual(back.missing, []);
