@@ -112,6 +112,46 @@ test('what ran in a window is planned, though the window was deleted before its 
   }
 });
 
+test('a heartbeat that recovers in a window is said to when the window ends, unless it fails again by then', async () => {
+  for (const selects of [{ silenceAlertsTags: ['shop'] }, { tags: ['shop'] }]) {
+    for (const [failsAgain, isCutShort, said] of [
+      [false, false, { 30: [], 61: ['ALERT_RECOVERY'], 62: [] }],
+      [false, true, { 30: [], 41: ['ALERT_RECOVERY'], 62: [] }],
+      [true, false, { 30: [], 61: ['ALERT_FAILURE_REMAIN'], 62: [] }],
+    ] as const) {
+      await using bench = await setUp();
+      const { cp, clock } = bench;
+      const { services } = cp.controlPlane;
+      const { body: window } = await cp.api('POST', '/v1/maintenance-windows', {
+        ...{ name: 'deploy', startsAt: iso(now + 20 * minute), endsAt: iso(now + 60 * minute) },
+        ...selects,
+      });
+      const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', {
+        ...{ name: 'nightly', tags: ['shop'] },
+        heartbeat: { period: 10, periodUnit: 'hours', grace: 1, graceUnit: 'minutes' },
+      });
+      const signal = (path = '') => fetch(`${check.heartbeat.pingUrl}${path}`, { method: 'POST' });
+      await signal('/fail');
+      let seen = ['ALERT_FAILURE'];
+      for (let at = 1; at <= 62; at += 1) {
+        clock.advance(minute);
+        if (at === 25) await signal();
+        if (at === 28 && failsAgain) await signal('/fail');
+        if (at === 40 && isCutShort) {
+          await cp.api('PUT', `/v1/maintenance-windows/${window.id}`, { endsAt: iso(clock.now()) });
+        }
+        await sweepOnceRead(services);
+        await evaluateDueAlerts(services);
+        if (!(at in said)) continue;
+        const all = await alertTypes(bench);
+        assert.deepEqual(all.slice(0, seen.length), seen);
+        assert.deepEqual(all.slice(seen.length), said[at as keyof typeof said], `${at}`);
+        seen = all;
+      }
+    }
+  }
+});
+
 test('a heartbeat that fails in a window that silences is alerted when the window ends, unless it is pinged', async () => {
   for (const [selects, isPinged, expected] of [
     [{ silenceAlertsTags: ['shop'] }, false, [0, 1]],

@@ -251,9 +251,11 @@ export class AlertModel {
 
   #due(settings: ModelSettings): number | null {
     const health = this.#health();
-    if (health === 'passing') return null;
     let due: number | null = null;
-    if (this.#believed() === health) {
+    if (health === 'passing') {
+      // Nobody may ping for long, and nothing else would say that it recovered.
+      if (settings.isPinged && this.#lastAlert() !== null) due = this.#messages.at(-1)?.at ?? null;
+    } else if (this.#believed() === health) {
       const last = this.#messages.at(-1);
       const snoozedUntil = this.#taken?.untilAt ?? 0;
       if (last === undefined || this.#taken?.untilAt === null) due = null;
@@ -295,6 +297,10 @@ export class AlertModel {
     if (settings.mute !== null) {
       const { mute } = settings;
       this.#heldUntil = mute.reason === 'MUTED' ? now + 300_000 : Math.max(mute.until, now + 1_000);
+      return;
+    }
+    if (health === 'passing') {
+      this.#tell(table[`${this.#lastAlert()?.health}>passing`], 'passing', now);
       return;
     }
     const reminder = this.#believed() === health ? this.#reminders() + 1 : 0;

@@ -70,11 +70,11 @@ const plain: Partial<Record<AlertReason, string>> = {
   NOT_KEPT: 'the decision about this run was not kept',
 };
 
-function maintenanceText({ cause, to }: Decision): string {
+function maintenanceText({ cause, to }: Decision, { isPinged }: AlertRules): string {
   if (cause === 'REMINDER') return 'the reminder waits for the first run after the maintenance';
   if (cause === 'ESCALATION') return 'the alert waits for the first run after the maintenance';
   return to === 'passing'
-    ? 'the check recovered during maintenance; the first pass after it will say so'
+    ? `the check recovered during maintenance; ${isPinged === true ? 'its end' : 'the first pass after it'} will say so`
     : 'the check is in maintenance';
 }
 
@@ -88,11 +88,11 @@ function notRaisedText(decision: Decision, rules: AlertRules): string {
         ? 'not all locations have reported'
         : `${tickText(tick)}, ${counted(tick.expected - tick.conclusive, 'location')} yet to report`;
     case 'MAINTENANCE':
-      return maintenanceText(decision);
+      return maintenanceText(decision, rules);
     case 'MUTED':
       if (cause === 'REMINDER') return 'the reminder waits while the check or its group is muted';
       return to === 'passing'
-        ? 'the check recovered while muted; the first pass after that will say so'
+        ? `the check recovered while muted; ${rules.isPinged === true ? 'its end' : 'the first pass after that'} will say so`
         : plainReason(reason);
     default:
       return plainReason(reason);

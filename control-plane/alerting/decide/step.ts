@@ -9,8 +9,8 @@
  * Agent errors and results older than the newest one change nothing. While notifications are
  * suppressed (muted, or in maintenance) the state machine keeps up and sends nothing. A lasting
  * failure is sent with the first run afterwards that meets the rules, a recovery with the first
- * pass afterwards. A run that fails during maintenance does not count at all, unless its check is
- * pinged. Spec: Events 1; facts: Alerting, transitions.
+ * pass afterwards; of a check that is pinged, both are sent at once. A run that fails during
+ * maintenance does not count at all, unless its check is pinged. Spec: Events 1; facts: Alerting, transitions.
  */
 import { alertTypeOf } from './decision.ts';
 import { reduceRun, type JudgedRun } from './reduce-run.ts';
@@ -126,12 +126,23 @@ function onTick(state: AlertState, event: TickEvent, rules: AlertRules, now: num
   return reduceRun(decided, run, rules, now);
 }
 
+/** Sends the recovery of a heartbeat that was pinged while it was muted. */
+function onOwedRecovery(state: AlertState, rules: AlertRules, now: number): Transition {
+  if (rules.mute !== null) {
+    const held = { ...state, heldUntil: heldUntilOf(rules.mute, now) };
+    return { state: held, effects: [], decision: null };
+  }
+  const pass = { outcome: 'passing', resultId: state.resultId ?? '', tick: null } as const;
+  return reduceRun(state, { ...pass, startedAt: now, isInMaintenance: false }, rules, now);
+}
+
 function onWake(state: AlertState, rules: AlertRules, now: number): Transition {
   const { alert, condition } = state;
   const dueAt = timedDueAt(state, rules);
-  if (condition === 'passing' || dueAt === null || Math.max(dueAt, state.heldUntil ?? 0) > now) {
+  if (dueAt === null || Math.max(dueAt, state.heldUntil ?? 0) > now) {
     return { state, effects: [], decision: null };
   }
+  if (condition === 'passing') return onOwedRecovery(state, rules, now);
   const isReminder = notifiedCondition(state) === condition;
   const cause = isReminder ? 'REMINDER' : 'ESCALATION';
   const reminder = isReminder ? (alert?.reminders ?? 0) + 1 : 0;

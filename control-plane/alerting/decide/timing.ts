@@ -32,7 +32,9 @@ export function heldNoLonger(
  */
 export function timedDueAt(state: AlertState, rules: AlertRules): number | null {
   const { condition, stretchSince, alert, lagMs, unheardMs } = state;
-  if (condition === 'passing' || stretchSince === null) return null;
+  // No run follows the ping with which a heartbeat recovered while it was muted.
+  if (condition === 'passing') return rules.isPinged === true ? (alert?.lastSentAt ?? null) : null;
+  if (stretchSince === null) return null;
   if (notifiedCondition(state) !== condition) {
     const { escalation, isPinged } = rules;
     if (escalation.type === 'TIME_BASED') {

@@ -117,6 +117,23 @@ const saves: Record<string, (world: World) => Promise<void>> = {
     await world.pass(1);
     assert.deepEqual([before, world.notified()], [[], []]);
   },
+  'the recovery of one that was pinged while it was muted is sent once it is unmuted': async (
+    world,
+  ) => {
+    const { id, ping } = await world.pinged();
+    await world.pass(4);
+    const before = world.notified();
+    await world.save('heartbeat', id, { muted: true });
+    await world.pass(1);
+    await ping();
+    assert.deepEqual(world.notified(), []);
+    await world.save('heartbeat', id, { muted: false });
+    await world.pass(1);
+    assert.deepEqual([before, world.notified()], [['FAILING'], ['RECOVERED']]);
+    await ping();
+    await world.pass(1);
+    assert.deepEqual(world.notified(), []);
+  },
   'reminders that are switched on remind of a ping that is missing already': async (world) => {
     const { id } = await world.pinged(settings({}));
     await world.pass(4);
