@@ -26,8 +26,10 @@ function titleOf({ sequence, began, ended, open, total, cause }: GroupFacts): st
     return `All ${count(total, 'check')} have recovered${cause === null ? '' : ` (${cause})`}`;
   const verb = began.isFailing ? 'failing' : 'degraded';
   if (sequence === 1) {
+    // Some may have recovered while the first alert waited for others.
+    const over = ended.count > 0 ? `, ${ended.count} recovered` : '';
     const several = cause === null ? ', with several causes' : because;
-    return `${count(total, 'check')} ${total === 1 ? 'is' : 'are'} ${verb}${several}`;
+    return `${count(open, 'check')} ${open === 1 ? 'is' : 'are'} ${verb}${over}${several}`;
   }
   const news = [
     ...(began.count > 0 ? [`${began.count} more ${verb}`] : []),

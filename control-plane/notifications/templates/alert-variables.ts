@@ -114,10 +114,10 @@ function aboutFacts(facts: NotificationFacts, message: Message, publicUrl: strin
       };
     case 'group': {
       const { began, ended, open, since, sequence } = facts;
-      const checks = [...began.checks, ...ended.checks];
+      const checks = new Map([...began.checks, ...ended.checks].map(({ id, name }) => [id, name]));
       return {
         ALERT_TYPE: open === 0 ? 'ALERT_GROUP_RECOVERY' : 'ALERT_GROUP',
-        CHECK_NAME: namesText(checks.map(({ name }) => name)),
+        CHECK_NAME: namesText([...checks.values()]),
         CHECK_ERROR_MESSAGE: null,
         RESULT_LINK: message.link.url,
         STARTED_AT: new Date(since).toISOString(),

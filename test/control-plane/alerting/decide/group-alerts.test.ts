@@ -12,8 +12,15 @@ import {
   type KnownGroup,
   type WaitingAlert,
 } from '../../../../control-plane/alerting/decide/group-alerts.ts';
-import { emptyGroup, groupFacts } from '../../../../control-plane/alerting/decide/group-facts.ts';
+import {
+  type AlertOfGroup,
+  emptyGroup,
+  groupFacts,
+} from '../../../../control-plane/alerting/decide/group-facts.ts';
 import { hostOfCheck } from '../../../../control-plane/checks/decide/host-of-check.ts';
+import type { GroupFacts } from '../../../../control-plane/notifications/facts.ts';
+import { messageOf } from '../../../../control-plane/notifications/message.ts';
+import { alertVariables } from '../../../../control-plane/notifications/templates/alert-variables.ts';
 
 const known: KnownOfAlert = {
   error: null,
@@ -303,6 +310,47 @@ test('a notification says what began, what ended and what lasts', () => {
     [began.count, ended.count, reminded, open, total, began.isFailing],
     [1, 2, 1, 2, 4, true],
   );
+});
+
+test('a notification counts as failing what fails when it is sent', () => {
+  const host = ': the host a.example';
+  const words: [notifications: string[], title: string][] = [
+    [['+a'], `1 check is failing${host}`],
+    [['+a +b'], `2 checks are failing${host}`],
+    [['+a +b -a'], `1 check is failing, 1 recovered${host}`],
+    [['+a +b +c -a'], `2 checks are failing, 1 recovered${host}`],
+    [['+a +b -a -b'], 'All 2 checks have recovered (the host a.example)'],
+    [['+a +b', '-a'], `1 recovered, 1 of 2 checks not recovered${host}`],
+    [['+a', '+b'], `1 more failing, 2 of 2 checks not recovered${host}`],
+  ];
+  for (const [notifications, title] of words) {
+    let state = emptyGroup;
+    let said = '';
+    let names: unknown;
+    for (const [index, text] of notifications.entries()) {
+      const alerts = text.split(' ').map((word): AlertOfGroup => {
+        const [sign, key = ''] = [...word];
+        const ofKey = { id: word, checkId: key, checkName: key, incidentKey: key, error: null };
+        return sign === '+'
+          ? { ...ofKey, beganAt: 5, effect: 'PROBLEM', alertType: 'ALERT_FAILURE' }
+          : { ...ofKey, beganAt: 5, effect: 'CLOSING', alertType: 'ALERT_RECOVERY' };
+      });
+      const after = groupFacts(state, alerts);
+      state = after.state;
+      const facts: GroupFacts = {
+        ...{ kind: 'group', at: 9, groupId: 'g', incidentKey: 'k', cause: 'the host a.example' },
+        ...{ sequence: index + 1, heldBack: 0, maxPerHour: 20, limitedUntil: null },
+        ...after.facts,
+      };
+      const message = messageOf(facts, 'id', 'https://monitor.example');
+      said = message.title;
+      names = alertVariables(facts, message, 'https://monitor.example')['CHECK_NAME'];
+    }
+    assert.equal(said, title);
+    // Each check once.
+    const of = [...new Set((notifications.at(-1) ?? '').replaceAll(/[+-]/g, '').split(' '))];
+    assert.equal(names, of.join(', '));
+  }
 });
 
 test('a group lasts since its first failure, also where its checks were degraded before', () => {
