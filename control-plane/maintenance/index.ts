@@ -3,6 +3,7 @@ export type { Occurrence } from './decide/maintenance.ts';
 export {
   heldAt,
   heldBetween,
+  mergeOccurrences,
   noChange,
   occurrenceAt,
   type OccurrenceStatus,

@@ -5,9 +5,20 @@ import { fromJson } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
 import { ownRows } from '../db/own-rows.ts';
 import type { Db, RowOf } from '../db/tables.ts';
-import { checksOfSources } from '../maintenance/index.ts';
+import {
+  checksOfSources,
+  maintenanceBetween,
+  mergeOccurrences,
+  type Occurrence,
+} from '../maintenance/index.ts';
 import { recentRunsOf } from '../results/index.ts';
-import { followedState, isMeasured, type Override, type Run } from './decide/follow-checks.ts';
+import {
+  followedState,
+  isMeasured,
+  lastVerdictAt,
+  type Override,
+  type Run,
+} from './decide/follow-checks.ts';
 import type { StoredRule } from './decide/service-incidents.ts';
 import type { FollowedFacts } from './view/facts.ts';
 import type { ServiceState } from './view/states.ts';
@@ -111,7 +122,7 @@ export async function readStates(
   ]);
   const recent = await recentRunsOf(db, accountId, [...intervals.keys()], runsToJudge);
   const ofService = Map.groupBy(sources, ({ serviceId }) => serviceId);
-  return rows.map((row): ServiceNow => {
+  const found = rows.map((row): ServiceNow => {
     const own = [...new Set((ofService.get(row.id) ?? []).map(({ checkId }) => checkId))];
     const runs = new Map(
       own.flatMap((id): [string, Run[]][] => {
@@ -139,6 +150,34 @@ export async function readStates(
       override: row.override_json === null ? null : fromJson<Override>(row.override_json),
     };
   });
+  const unmeasured = found.filter((service) => !service.isMeasured);
+  const paused = await pausesOf(db, accountId, unmeasured, now);
+  const withPauses = (runs: ServiceNow['runs']) =>
+    [...runs].map(([id, given]) => ({
+      ...{ runs: given, intervalMs: intervals.get(id) ?? null, paused: paused.get(id) ?? [] },
+    }));
+  return found.map((service) =>
+    service.isMeasured || paused.size === 0
+      ? service
+      : { ...service, isMeasured: isMeasured(withPauses(service.runs), now) },
+  );
+}
+
+/** The maintenance of the checks of these services since they came to a verdict. */
+async function pausesOf(
+  db: Db,
+  accountId: string,
+  services: readonly ServiceNow[],
+  now: number,
+): Promise<Map<string, Occurrence[]>> {
+  const verdicts = services.flatMap(({ runs }) =>
+    [...runs].map(([id, given]) => ({ id, at: lastVerdictAt(given) ?? now })),
+  );
+  if (verdicts.length === 0) return new Map();
+  const from = Math.min(...verdicts.map(({ at }) => at));
+  const ids = [...new Set(verdicts.map(({ id }) => id))];
+  const between = await maintenanceBetween(db, accountId, ids, { from, to: now });
+  return new Map([...between].map(([id, all]) => [id, mergeOccurrences(all)]));
 }
 
 /** By service; those without checks are left out. */

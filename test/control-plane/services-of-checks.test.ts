@@ -78,6 +78,27 @@ test('what nobody measures is not known to be well', () => {
   ] as const) {
     assert.equal(isMeasured(checks, afterMs), expected, JSON.stringify(checks));
   }
+  // Turns that maintenance left out are not missed.
+  for (const [paused, afterMs, expected] of [
+    [[[5, 65]], 70 * minute, true],
+    [[[5, 65]], 70 * minute + 1, false],
+    [[[-30, 60]], 70 * minute, true],
+    [
+      [
+        [5, 25],
+        [30, 50],
+      ],
+      50 * minute,
+      true,
+    ],
+    [[[5, 65]], 9 * minute, true],
+    [[[5, 600]], 60 * minute, true],
+    [[], 10 * minute + 1, false],
+  ] as const) {
+    const spans = paused.map(([from, to]) => ({ startsAt: from * minute, endsAt: to * minute }));
+    const checks = [{ ...every(minute)('P'), paused: spans }];
+    assert.equal(isMeasured(checks, afterMs), expected, JSON.stringify(paused));
+  }
 });
 
 const post = async (bench: Bench, path: string, body: unknown) => {
@@ -167,6 +188,34 @@ test('a page shows what the checks of a service report, and the uptime that anal
   assert.match(await seen(bench, '/status/shop'), /<h1>All systems operational<\/h1>/);
   const unknown = { name: 'Search', follows: { groupIds: [900_000] } };
   assert.equal((await bench.cp.api('PUT', path, unknown)).status, 400);
+});
+
+test('after maintenance a service is what it was, until its monitors had time to run', async () => {
+  for (const [selects, isMeasuredThen] of [
+    [(id: string) => ({ pauseScope: { serviceIds: [id] } }), true],
+    // Its monitors ran on, and said nothing.
+    [(id: string) => ({ silenceScope: { serviceIds: [id] } }), false],
+  ] as const) {
+    await using bench = await setUp({ requestsPerMinute: 0 });
+    const check = await bench.check('url');
+    const follows = { checkIds: [check], rule: 'ANY' };
+    const service = await post(bench, '/v1/status-pages/services', { name: 'Search', follows });
+    await pageOf(bench, [{ id: service.id }]);
+    await post(bench, '/v1/maintenance-windows', {
+      ...{ name: 'Move', startsAt: iso(now + minute), endsAt: iso(now + 31 * minute) },
+      ...{ ...selects(service.id), statusPageVisibility: { serviceIds: [service.id] } },
+    });
+    await bench.submit(check, 'URL', now);
+    const said: (string | undefined)[] = [];
+    for (const at of [30, 32, 42]) {
+      bench.clock.setWall(now + at * minute);
+      bench.clock.advance(1_000);
+      const html = await seen(bench, '/status/shop');
+      said.push(/<h1>([^<]+)/.exec(html)?.[1]);
+    }
+    const then = isMeasuredThen ? 'All systems operational' : 'No known problems';
+    assert.deepEqual(said, ['Under maintenance', then, 'No known problems']);
+  }
 });
 
 test('a page of 300 services can be searched without a script, folds its cards and stays small', async () => {

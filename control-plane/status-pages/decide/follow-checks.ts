@@ -103,19 +103,30 @@ export function followedState(
 const missedTurns = 3;
 const leastMs = 600_000;
 
-/**
- * Whether checks say anything about now: one of them came to a verdict within its last turns. `intervalMs` is null
- * for what the control plane judges by itself, such as pings.
- */
-export function isMeasured(
-  checks: readonly { runs: readonly Run[]; intervalMs: number | null }[],
-  now: number,
-): boolean {
+interface MeasuringCheck {
+  runs: readonly Run[];
+  /** Null for what the control plane judges by itself, such as pings. */
+  intervalMs: number | null;
+  /** Maintenance in which it does not run, in order and without overlaps; none where that is not known. */
+  paused?: readonly { startsAt: number; endsAt: number }[];
+}
+
+/** When a check came to its newest verdict; undefined without any. */
+export const lastVerdictAt = (runs: readonly Run[]): number | undefined =>
+  runs.findLast(({ outcome }) => outcome !== 'inconclusive')?.startedAt;
+
+/** Whether checks say anything about now: one of them came to a verdict within its last turns, which pauses leave out. */
+export function isMeasured(checks: readonly MeasuringCheck[], now: number): boolean {
   if (checks.length === 0) return true;
-  return checks.some(({ runs, intervalMs }) => {
-    const newest = runs.findLast(({ outcome }) => outcome !== 'inconclusive');
+  return checks.some(({ runs, intervalMs, paused = [] }) => {
+    const newest = lastVerdictAt(runs);
     if (intervalMs === null || newest === undefined) return intervalMs === null;
-    return now - newest.startedAt <= Math.max(leastMs, missedTurns * intervalMs);
+    const pausedMs = paused.reduce(
+      (sum, { startsAt, endsAt }) =>
+        sum + Math.max(0, Math.min(now, endsAt) - Math.max(newest, startsAt)),
+      0,
+    );
+    return now - newest - pausedMs <= Math.max(leastMs, missedTurns * intervalMs);
   });
 }
 
