@@ -46,15 +46,20 @@ export const urlRequest = z
   .meta({ id: 'UrlRequest' });
 export type UrlRequest = z.output<typeof urlRequest>;
 
-/** A status of 400 or more fails unless an assertion checks the status. For URL monitors and API checks. */
+/**
+ * A status of 400 or more, or one that HTTP does not have, fails unless an assertion checks the status. For URL monitors
+ * and API checks.
+ */
 export const httpVerdict: Judging<JudgedRequest>['ownVerdict'] = (measurement, definition) => {
   const status = measurement.response?.['status'];
   const isJudgedByAssertion = definition.request.assertions.some(
     (assertion) => assertion.source === 'STATUS_CODE',
   );
-  const isErrorStatus = typeof status === 'number' && status >= 400 && !isJudgedByAssertion;
+  const isStatus = typeof status === 'number' && !isJudgedByAssertion;
+  const isUnknown = isStatus && (status < 100 || status > 599);
+  const remark = isUnknown ? ', which is no status of HTTP: those are 100 to 599' : '';
   return {
-    failed: isErrorStatus ? `HTTP ${String(status)}` : null,
+    failed: isUnknown || (isStatus && status >= 400) ? `HTTP ${status}${remark}` : null,
     degraded: null,
     isInvertible: measurement.failure === null,
   };

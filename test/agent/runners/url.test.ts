@@ -97,6 +97,13 @@ const badTargets: [
     true,
     () => tcpServer((socket) => socket.end()),
   ],
+  [
+    'answers with the status 000',
+    'HPE_INVALID_STATUS',
+    'headers',
+    false,
+    () => rawServer('HTTP/1.1 000 Odd\r\n\r\n', 'stay'),
+  ],
   ['resets after the request', 'ECONNRESET', 'headers', true, () => rawServer('', 'reset')],
   [
     'resets in the middle of the headers',
@@ -188,6 +195,32 @@ const badTargets: [
     () => rawServer('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nnonsense', 'stay'),
   ],
 ];
+
+const oddStatuses: [status: string, error: string | null, assertion?: string][] = [
+  ['100 Continue\r\n\r\nHTTP/1.1 299', null],
+  ['099', 'HTTP 99, which is no status of HTTP: those are 100 to 599'],
+  ['599', 'HTTP 599'],
+  ['600', 'HTTP 600, which is no status of HTTP: those are 100 to 599'],
+  ['999', 'HTTP 999, which is no status of HTTP: those are 100 to 599'],
+  ['999', null, '999'],
+];
+
+for (const [status, error, target] of oddStatuses) {
+  const judged = target === undefined ? 'by itself' : 'by an assertion';
+  test(`a status ${status.slice(-3)} that is judged ${judged} is ${error ?? 'fine'}`, async () => {
+    const answer = `HTTP/1.1 ${status} Odd\r\ncontent-length: 0\r\n\r\n`;
+    await using server = await rawServer(answer, 'stay');
+    const url = server.url.replace('tcp:', 'http:');
+    const assertions =
+      target === undefined ? [] : [{ source: 'STATUS_CODE', comparison: 'EQUALS', target }];
+    const definition = definitionOf('URL', { url, assertions });
+    const seen = await visit(url);
+    assert.equal(seen.failure, null);
+    const verdict = judge(urlMonitor.judging, definition, { ...seen });
+    assert.equal(verdict.hasFailures, error !== null);
+    assert.equal(verdict.reason ?? null, error);
+  });
+}
 
 suite('a target that', () => {
   for (const [name, code, phase, isNetworkError, open, timeoutMs] of badTargets) {
