@@ -12,6 +12,8 @@ import { within, WithoutCpuError } from '../time-limit.ts';
 
 /** Results show values up to this length. */
 const shownLength = 10_240;
+/** Deeper ones are shown as their text: what stores, reads and shows results need not get through them. */
+const shownLevels = 100;
 /** Longer texts are searched under a limit: a pattern with many repetitions takes minutes on 25 MB. */
 const quicklySearchedLength = 100_000;
 /** CPU time for all patterns and paths on one measurement. */
@@ -206,12 +208,24 @@ function unlessTooDeep<T>(work: () => T): T | null {
   }
 }
 
+/** How deep the JSON of a text is nested. */
+function levelsOf(json: string): number {
+  let [levels, most] = [0, 0];
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{\]}]/g)) {
+    if (token === '[' || token === '{') most = Math.max(most, (levels += 1));
+    else if (token === ']' || token === '}') levels -= 1;
+  }
+  return most;
+}
+
 function shown(value: unknown): unknown {
   if (typeof value === 'string') return value.slice(0, shownLength);
   if (typeof value !== 'object' && typeof value !== 'bigint') return value;
   const text = unlessTooDeep(() => JSON.stringify(value, asTexts)) ?? tooDeep;
   if (text === tooDeep) return text;
-  return text.length > shownLength ? text.slice(0, shownLength) : (JSON.parse(text) as unknown);
+  return text.length > shownLength || levelsOf(text) > shownLevels
+    ? text.slice(0, shownLength)
+    : (JSON.parse(text) as unknown);
 }
 
 const nothing: SourceReading = { actual: undefined, isList: false };
@@ -239,7 +253,8 @@ function evaluateOne(
     read = absent === null ? judging.readSource(assertion, measurement, extract) : nothing;
   } catch (error) {
     if (error instanceof WithoutCpuError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? error.message : String(error);
+    const reason = error instanceof RangeError ? tooDeep : message;
     return { ...base, error: `cannot read ${source} "${property}": ${reason}` };
   }
   absent ??= read.absent ?? null;
