@@ -362,8 +362,9 @@ export class Plan {
       refused.add(logicalId);
       const entry = this.#entryOf.get(logicalId);
       const name = String(payload['name'] ?? logicalId);
-      if (entry !== undefined) entry.lines += 1;
-      this.say('NOT_CARRIED', `«${name}» (${logicalId}): ${problem}. Nothing was created.`);
+      const text = `«${name}» (${logicalId}): ${problem}. Nothing was created.`;
+      if (entry === undefined) this.say('NOT_CARRIED', text);
+      else entry.notCarried(text);
     }
     if (refused.size > 0) this.#drop(refused);
     // What was left out needs no credential.

@@ -22,7 +22,7 @@ interface Frame {
   title: string;
   /** For link previews. */
   description?: string;
-  /** Null where nobody knows it. */
+  /** Null where nobody knows it, and absent from a page that is about no state. */
   state?: ServiceState | null;
   /** Path below the base, such as `/history`; null for a page without an address. */
   path: string | null;
@@ -131,7 +131,7 @@ function languageLinks({ place, path, query }: Frame): Markup | false {
 
 /** A complete page as a response. */
 export function document(frame: Frame): Representation {
-  const { look, place, path, state = 'operational', description = '' } = frame;
+  const { look, place, path, state = null, description = '' } = frame;
   const { locale } = place;
   const css =
     paletteCss(look ?? { theme: 'AUTO', themeColors: null }, state ?? 'operational') +

@@ -183,6 +183,14 @@ alerting:
     /«bad» \(endpoint-bad\): `request\.query` is not accepted\. Nothing was created\./,
   );
   assert.match(textOf(plan), /`config\.address` is not accepted\. Nothing was created\./);
+  const refused = plan.lines.filter(({ text }) => text.includes('is not accepted'));
+  assert.deepEqual(
+    refused.map(({ object, place }) => [object, place]),
+    [
+      ['endpoint bad', 'config.yaml:5'],
+      ['alerting alert-email', 'config.yaml:12'],
+    ],
+  );
 });
 
 test('a page in the place of a file is refused by name', () => {

@@ -43,6 +43,12 @@ test('a subscription is created, confirmed by the owner of the address, and ende
   const [link = ''] = await links('verify');
   const asked = await visitor.see(link);
   assert.equal(asked.status, 200);
+  // A page about no state has the sign of none in its tab; that of the status page has one.
+  const signs = [page, sent, asked].map(({ text }) => {
+    const icon = /<link rel="icon" href="data:image\/svg\+xml,([^"]+)"/.exec(text)?.[1] ?? '';
+    return decodeURIComponent(icon).includes('<path');
+  });
+  assert.deepEqual(signs, [true, false, false]);
   const action = /action="([^"]+)"/.exec(asked.text)?.[1] ?? '';
   assert.equal(action, `/status/shop${link}`);
   assert.deepEqual(await statuses(), ['PENDING'], 'looking at a link confirms nothing');
