@@ -66,8 +66,17 @@ export function notTrickling(now: () => number): TransformStream<Uint8Array, Uin
   });
 }
 
-/** The control plane does not do this; it may do others. */
-export class RefusedError extends OperatorError {}
+/** The control plane answered, and did not do this. */
+export class AnsweredError extends OperatorError {
+  readonly answer: Answered;
+
+  constructor(message: string, answer: Answered) {
+    super(message);
+    this.answer = answer;
+  }
+}
+/** It may do others. */
+export class RefusedError extends AnsweredError {}
 /** Nothing answers where the control plane should be. */
 export class UnreachableError extends OperatorError {}
 const refusedStatuses = [400, 402, 404, 409, 422];
@@ -163,9 +172,9 @@ export class AccountApi {
     if (answer.status < 300 || answer.status === goesOn) return answer;
     const parsed = refusal.safeParse(answer.body);
     const reason = parsed.success ? parsed.data.message : `status ${answer.status}`;
-    const Refusal = refusedStatuses.includes(answer.status) ? RefusedError : OperatorError;
+    const Refusal = refusedStatuses.includes(answer.status) ? RefusedError : AnsweredError;
     const next = answer.status === 401 ? `; ${keyAdvice}` : '';
-    throw new Refusal(`could not ${what}: ${reason}${next}`);
+    throw new Refusal(`could not ${what}: ${reason}${next}`, answer);
   }
 
   /** Waits for the end of a deployment that was answered so, and gives what changed. */
@@ -195,12 +204,13 @@ export class AccountApi {
     what: string,
     project: { project: { logicalId: string } },
     dryRun: boolean,
-    options: Partial<
-      Record<'preserveResources' | 'adopt' | 'scheduleOnDeploy' | 'complete', boolean>
-    > = {},
+    options: Readonly<Record<string, string | boolean>> = {},
   ): Promise<ProjectChange> {
-    const flags = Object.entries({ dryRun, ...options }).map(([name, value]) => `${name}=${value}`);
-    const path = `/v1/projects/deploy?${flags.join('&')}`;
+    const flags = Object.entries({ ...options, dryRun }).map(([name, value]): [string, string] => [
+      name,
+      String(value),
+    ]);
+    const path = `/v1/projects/deploy?${new URLSearchParams(flags).toString()}`;
     const first = await this.#succeed(what, 'POST', path, project);
     return this.settle(what, project.project.logicalId, first);
   }

@@ -17,7 +17,7 @@ import { commandDoors } from '../../core/doors.ts';
 import { isSame, makeKey } from '../../core/keys.ts';
 import { ApiError, badToken, invalidField, notFound } from '../../errors/api-error.ts';
 import { describeFailure, OperatorError } from '../../errors/operator-error.ts';
-import { AccountApi, foreignEnvironment, UnreachableError } from './account-api.ts';
+import { AccountApi, AnsweredError, foreignEnvironment, UnreachableError } from './account-api.ts';
 import { note, printJson } from './output.ts';
 import { Signer } from './sign-checks.ts';
 
@@ -78,6 +78,8 @@ class SigningApi {
   readonly #keyFile: string;
   /** SHA-256 of the code bundles of this client: what the control plane calls them may be a lie. */
   readonly #bundles = new Set<string>();
+  /** Deployments follow each other: one that is signed meanwhile changes what the next has to sign. */
+  #last: Promise<unknown> = Promise.resolve();
   readonly #deployments: Promise<{ end: Promise<Signed> } | null>[] = [];
 
   constructor(api: AccountApi, keyFile: string) {
@@ -104,6 +106,12 @@ class SigningApi {
       return this.#forward(request, reply, hasBody ? request : undefined);
     });
     app.use((error: unknown, _request: Request, reply: Reply, _next: NextFunction) => {
+      const answer = error instanceof AnsweredError ? error.answer : null;
+      // Advice about the key of the account is for who started this.
+      if (answer !== null && answer.status !== 401 && !reply.headersSent) {
+        reply.status(answer.status).json(answer.body);
+        return;
+      }
       const refusal =
         error instanceof ApiError ? error : new ApiError(codeOf(error), describeFailure(error));
       if (reply.headersSent) reply.destroy();
@@ -160,7 +168,11 @@ class SigningApi {
       await this.#forward(request, reply, JSON.stringify(request.body));
       return;
     }
-    const begun = this.#signAndSend(request, reply, parsed.data, query);
+    const begun = this.#last.then(() => this.#signAndSend(request, reply, parsed.data, query));
+    this.#last = begun.then(
+      (made) => made?.end,
+      () => undefined,
+    );
     this.#deployments.push(begun);
     await begun;
   };
@@ -183,9 +195,10 @@ class SigningApi {
     }
     const what = `deploy ${project.logicalId}`;
     const signer = await Signer.open(this.#api, what, asked, this.#keyFile);
-    const preserveResources = isSet(query, 'preserveResources');
+    // With every option: one such as `adopt` decides which checks are there already.
+    const options = Object.fromEntries(query);
     const signed = await signer.signKnown(asked, (each) =>
-      this.#api.deploy(what, each, true, { preserveResources }),
+      this.#api.deploy(what, each, true, options),
     );
     // A new check is signed once it has an id, and should not run before.
     query.set('scheduleOnDeploy', 'false');

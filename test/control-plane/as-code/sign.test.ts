@@ -19,6 +19,7 @@ import {
 import { checkTypes, findAgentType } from '@monitor/shared/contract/checks/index.ts';
 import type { ProjectResource } from '@monitor/shared/contract/compatibility/projects.ts';
 import { SignedWork } from '../../../agent/signed-work/signed-work.ts';
+import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
 import { filesOf } from '../../../control-plane/as-code/index.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
 import { Operator } from '../../support/control-plane-command.ts';
@@ -312,6 +313,12 @@ if (upload === 'leave') {
   await new Promise((resolve) => asking.end(JSON.stringify(project), resolve));
   process.exit(5);
 }
+if (upload === 'twice') {
+  const other = { ...project, project: { ...project.project, logicalId: 'other' } };
+  const both = await Promise.all([project, project, other].map((each) => packed(path + '?' + query, each)));
+  console.log('deploy', ...both.map(({ status }) => status));
+  process.exit();
+}
 const deploy = await packed(path + '?' + query, project);
 console.log('deploy', deploy.status, deploy.body.message ?? '');
 if (deploy.status >= 400) process.exit(3);
@@ -413,4 +420,48 @@ test('what an existing client deploys is signed on the way, from what it sends a
 
   const nobody = ['sign', '--sign-with', anna.file, '--', join(folder.path, 'nobody')];
   assert.match(await operator.refused(1, ...nobody), /could not start .*nobody: .*after --/);
+});
+
+test('a deployment on the way is one at a time, with its options, and refused as the control plane refuses it', async () => {
+  await using stage = await setUp();
+  const { folder, cp, assigned, trusting } = stage;
+  const anna = makeSigningKey(folder.path);
+  const script = join(folder.path, 'client.mjs');
+  writeFileSync(script, client);
+  const file = join(folder.path, 'one.json');
+  const url = { checkType: 'URL', name: 'Shop', request: { url: 'https://a.example/' } };
+  const locations = ['eu-west-1'];
+  writeFileSync(
+    file,
+    JSON.stringify(projectOf([resource('check', 'shop', { ...url, locations })])),
+  );
+  const run = (more: Record<string, string>, query: string, how = 'none') =>
+    stage
+      .operator(more)
+      .run('sign', '--sign-with', anna.file, '--', process.execPath, script, file, query, how);
+
+  const { rawKey } = await createApiKey(cp.controlPlane.services, cp.accountId, {
+    ...{ name: 'reader', role: 'READ_ONLY' },
+  });
+  const denied = await run({ CONTROL_PLANE_API_KEY: rawKey }, 'dryRun=false');
+  assert.match(denied.out, /deploy 403 .*READ_ONLY/);
+
+  // What the account has is there already for `adopt`, so that its signature goes with the deployment.
+  const made = await cp.api('POST', '/v1/checks/url', { ...url, checkType: undefined, locations });
+  const adopted = await run({}, 'adopt=true&dryRun=false');
+  assert.match(adopted.out, /deploy 202/, adopted.error);
+  assert.match(adopted.error, /^1 checks are signed$/m);
+  const signedWork = await trusting(anna);
+  const [check, ...others] = await assigned();
+  assert.deepEqual(others, []);
+  assert.ok(check !== undefined);
+  assert.equal(check.id, made.body.id);
+  await signedWork.admit(asWork(check));
+
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"Shop"', '"New shop"'));
+  const twice = await run({}, 'dryRun=false', 'twice');
+  assert.match(twice.out, /deploy 202 202 202/, twice.error);
+  const checks = await assigned();
+  assert.equal(checks.length, 2);
+  for (const each of checks) await signedWork.admit(asWork(each));
 });
