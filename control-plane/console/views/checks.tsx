@@ -355,17 +355,19 @@ function useRowKeys(
 /** What a request takes. */
 const mostFolded = 500;
 const foldedKey = 'console.groups';
+/** The oldest are forgotten, such as those of groups that are deleted. */
+const lastFolded = (ids: number[]) => ids.slice(-mostFolded);
 
 /** Ids of the groups that are folded in this browser; 0 for no group. */
 function useFolded(): [folded: number[], fold: (id: number) => void] {
   const [folded, setFolded] = useState<number[]>(() =>
-    readJson(foldedKey).filter(Number.isInteger).slice(-mostFolded),
+    lastFolded(readJson(foldedKey).filter(Number.isInteger)),
   );
   const fold = (id: number) => {
     const others = folded.filter((one) => one !== id);
-    const next = folded.includes(id) ? others : [...others, id];
+    const next = lastFolded(folded.includes(id) ? others : [...others, id]);
     setFolded(next);
-    keepJson(foldedKey, next.slice(-mostFolded));
+    keepJson(foldedKey, next);
   };
   return [folded, fold];
 }

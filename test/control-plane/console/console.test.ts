@@ -1053,6 +1053,19 @@ test('groups are rows that fold, names are in natural order', async () => {
   assert.deepEqual(await names.allInnerTexts(), ['Alone']);
   await folded.click();
   await names.nth(2).waitFor();
+
+  // Of the ids of groups that are gone, the oldest makes room.
+  await page.evaluate(
+    `localStorage.setItem('console.groups', JSON.stringify(Array.from({ length: 500 }, (_, at) => 1e6 + at)))`,
+  );
+  await page.reload();
+  await row.click();
+  await names.nth(1).waitFor({ state: 'detached' });
+  assert.deepEqual(await names.allInnerTexts(), ['Alone']);
+  const kept = (await page.evaluate(
+    `JSON.parse(localStorage.getItem('console.groups'))`,
+  )) as number[];
+  assert.deepEqual([kept.length, kept[0], kept.at(-1)], [500, 1_000_001, group.id]);
 });
 
 test('a view of the list is saved under a name, offered in the palette, and forgotten', async () => {
