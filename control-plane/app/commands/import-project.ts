@@ -14,7 +14,7 @@ import {
   type Format,
   type Plan,
 } from '../../movers/index.ts';
-import { AccountApi, foreignEnvironment, hasKey } from './account-api.ts';
+import { AccountApi, foreignEnvironment, hasKey, UnreachableError } from './account-api.ts';
 import { planHtml } from './import-page.ts';
 import { readSources, walNote } from './import-files.ts';
 import { note, printJson, printLines } from './output.ts';
@@ -103,7 +103,14 @@ export async function showOrApply(
   const isAsked = isApplied || (hasKey() && options.check !== true);
   const api = isAsked ? new AccountApi(options.url) : null;
   const canAsk = api !== null && plan.missing.length === 0;
-  const change = canAsk ? await api.deploy(what, projectBodyOf(plan), !isApplied) : null;
+  const change = !canAsk
+    ? null
+    : await api.deploy(what, projectBodyOf(plan), !isApplied).catch((error: unknown) => {
+        // A plan needs no control plane: it is shown without what it would change there.
+        if (isApplied || !(error instanceof UnreachableError)) throw error;
+        note(`what would change is not known: ${error.message}`);
+        return null;
+      });
   const { findings } = plan;
   if (options.check === true && findings > 0) process.exitCode = exitCodes.failed;
   const applied = isApplied && change !== null && api !== null ? { plan, change, api } : null;

@@ -279,6 +279,18 @@ test('nothing is written while something is missing, and without a key or a cont
     await operator.refused(1, 'import', sample, ...nobody, '--yes'),
     /could not reach the control plane at http:\/\/127\.0\.0\.1:1: .*start `serve`/,
   );
+  const plan = await operator.run('import', sample, ...nobody);
+  assert.equal(plan.code, 0, 'a plan needs none');
+  assert.match(plan.out, /project import-gatus/);
+  assert.doesNotMatch(plan.out, /with --yes/);
+  assert.match(
+    plan.error,
+    /what would change is not known: could not reach .*\n.*nothing was changed/,
+  );
+  const refused = await new Operator(folder.path, { CONTROL_PLANE_API_KEY: 'cu_0' }).run(
+    ...(['import', sample, ...where] as const),
+  );
+  assert.equal(refused.code, 1, 'an answer is one, also in a plan');
   await isEmpty(controlPlane);
 });
 
