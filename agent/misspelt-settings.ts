@@ -1,5 +1,5 @@
 /** Variables that are none of the settings, and the setting that was probably meant. */
-import { nearestWord } from '@monitor/shared/nearest-word.ts';
+import { meantSetting } from '@monitor/shared/meant-setting.ts';
 
 /** Variables of other programs that look like settings of the agent. */
 const foreign = /^(NODE_|OTEL_|npm_|FTP_PROXY$|LOG_FILE$|AGENT_RELAUNCHED$)/i;
@@ -28,12 +28,10 @@ export function misspeltSettings(
     name,
     ...(isSecret ? [`${name}_FILE`] : []),
   ]);
-  const longNames = names.filter((name) => name.length > 6);
   return Object.keys(environment).flatMap((given) => {
     const upper = given.toUpperCase().replaceAll('-', '_');
     if (names.includes(given) || lowerCased.test(upper) || foreign.test(given)) return [];
-    const isWrongCase = upper !== given && names.includes(upper);
-    const meant = isWrongCase ? upper : (aliases[upper] ?? nearestWord(upper, longNames));
+    const meant = meantSetting(given, names, aliases);
     const isOurs = given.startsWith('AGENT_');
     if (!isOurs && (meant === null || environment[meant])) return [];
     const hint = meant === null ? '' : `; did you mean ${meant}?`;

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { fieldIssues } from '@monitor/shared/field-issues.ts';
+import { meantSetting } from '@monitor/shared/meant-setting.ts';
 import { z } from 'zod';
 import { customDomain, dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { role, type Role } from '@monitor/shared/contract/route.ts';
@@ -174,6 +175,9 @@ const settings = {
       'How long work is repeated while the database is away or read-only, before the log has an error; a start tries as long',
     ),
   PUBLIC_URL: webUrl('https://monitor.example.com')
+    .refine((text) => !/[?#]/.test(text), {
+      error: 'must be an address without "?" and "#", such as https://monitor.example.com',
+    })
     .optional()
     .describe('Where people and agents reach this control plane; default http://HOST:PORT'),
   TRACE_VIEWER_URL: webUrl('https://traces.example.com')
@@ -554,6 +558,18 @@ export function settingsTable(): string {
       `| \`${name}\` | ${value === '' ? '–' : value} | ${meaning.replaceAll('|', '\\|')} |`,
   );
   return ['| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** A warning for each variable that is no setting and resembles one that is not set. */
+export function misspeltSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+): string[] {
+  const names = Object.keys(settings);
+  return Object.keys(environment).flatMap((given) => {
+    const meant = names.includes(given) ? null : meantSetting(given, names);
+    if (meant === null || environment[meant]) return [];
+    return `${given} is not a setting of the control plane and has no effect; did you mean ${meant}?`;
+  });
 }
 
 /** Parses an environment. Throws one error that names every setting that is wrong. */

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import { pino } from 'pino';
 import { LogOutput } from '@monitor/shared/log-output.ts';
-import { isLoopback, type Config } from '../../core/config.ts';
+import { isLoopback, misspeltSettings, type Config } from '../../core/config.ts';
+import { processEnvironment } from '../../core/environment.ts';
 import type { Services } from '../../core/services.ts';
 import { nameOfDatabase } from '../../integrity/index.ts';
 import { hasPeople, makeSetupLink } from '../../people/index.ts';
@@ -50,6 +51,7 @@ export async function serveUntilStopped(
       'PUBLIC_URL is not set: links in mails and alerts lead to this url, which others may not reach',
     );
   }
+  for (const warning of misspeltSettings(processEnvironment)) logger.warn(warning);
   await showSetupLink(controlPlane.services);
   const agent =
     agentProgram === null

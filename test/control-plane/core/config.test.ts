@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { describeSettings, readConfig } from '../../../control-plane/core/config.ts';
+import {
+  describeSettings,
+  misspeltSettings,
+  readConfig,
+} from '../../../control-plane/core/config.ts';
 import type { OperatorError } from '../../../control-plane/errors/operator-error.ts';
 
 suite('a setting that nothing could work with is refused at the start', () => {
@@ -10,6 +14,8 @@ suite('a setting that nothing could work with is refused at the start', () => {
     ['MAIL_FROM', 'Monitor'],
     ['PUBLIC_URL', 'ftp://monitor.example'],
     ['PUBLIC_URL', 'monitor.example'],
+    ['PUBLIC_URL', 'https://monitor.example/?from=mail'],
+    ['PUBLIC_URL', 'https://monitor.example/console/#/checks'],
     ['PHONE_API_URL', 'ftp://phone.example'],
     ['PAGERDUTY_EVENTS_URL', 'javascript:alert(1)'],
     ['OPSGENIE_API_URL', 'file:///etc/passwd'],
@@ -29,6 +35,22 @@ suite('a setting that nothing could work with is refused at the start', () => {
         /\n {2}PHONE_FROM_NUMBER: is needed .*together$/.test(message) && !message.includes('very'),
     );
   });
+});
+
+test('a variable that resembles a setting which is not set is a warning, and no other is', () => {
+  for (const [environment, meant] of [
+    [{ REQUEST_PER_MINUTE: '5' }, 'REQUESTS_PER_MINUTE'],
+    [{ database_url: 'postgres://' }, 'DATABASE_URL'],
+    [{ 'PUBLIC-URL': 'https://a' }, 'PUBLIC_URL'],
+    [{ PUBLIC_URI: 'https://a', PUBLIC_URL: 'https://a' }, null],
+    [{ PUBLIC_URL: 'https://a', PATH: '/bin', PORTS: '1', HTTP_PROXY: 'http://a' }, null],
+    [{ CONTROL_PLANE_API_KEY: 'cu_0', AGENT_DATA_DIR: '/a', LOG_FORMAT: 'json' }, null],
+    [{ constructor: '1' }, null],
+  ] as const) {
+    const said = misspeltSettings(environment);
+    if (meant === null) assert.deepEqual(said, []);
+    else assert.match(said.join('\n'), new RegExp(`has no effect; did you mean ${meant}\\?$`));
+  }
 });
 
 test('a provider that answers without TLS must be on this machine', () => {
