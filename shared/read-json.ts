@@ -67,3 +67,55 @@ export function readJson(text: string): unknown {
     ].join('\n'),
   );
 }
+
+/** Where the string ends that begins at `open`. */
+export function endOfString(json: string, open: number): number {
+  for (
+    let close = json.indexOf('"', open + 1);
+    close !== -1;
+    close = json.indexOf('"', close + 1)
+  ) {
+    let slashes = 0;
+    while (json[close - 1 - slashes] === '\\') slashes += 1;
+    if (slashes % 2 === 0) return close + 1;
+  }
+  return json.length;
+}
+
+interface Level {
+  /** Null in a list. */
+  names: Set<string> | null;
+  at: string | number;
+}
+
+/** The path of the first field that its object has already, which parsers replace in silence; null for none. */
+export function repeatedField(json: string): string | null {
+  const levels: Level[] = [];
+  const signs = /["{}[\],]/g;
+  let isName = false;
+  for (let found = signs.exec(json); found !== null; found = signs.exec(json)) {
+    const [sign] = found;
+    const level = levels.at(-1);
+    if (sign === '{' || sign === '[') {
+      levels.push({ names: sign === '{' ? new Set() : null, at: 0 });
+      isName = sign === '{';
+    } else if (sign === ',') {
+      isName = level?.names != null;
+      if (level?.names === null) level.at = Number(level.at) + 1;
+    } else if (sign === '"') {
+      signs.lastIndex = endOfString(json, found.index);
+      if (!isName || level?.names == null) continue;
+      isName = false;
+      const text = json.slice(found.index, signs.lastIndex);
+      const name = text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1);
+      level.at = name;
+      if (level.names.has(name))
+        return levels
+          .map(({ at }) => at)
+          .join('.')
+          .slice(0, 200);
+      level.names.add(name);
+    } else levels.pop();
+  }
+  return null;
+}

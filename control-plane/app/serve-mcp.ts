@@ -108,7 +108,7 @@ export function serveMcp({
       response.setHeader('Allow', 'POST');
       throw new ApiError('METHOD_NOT_ALLOWED', 'messages are sent by POST; nothing is streamed');
     }
-    const body = await readBody({}, request, response, bodyWithinMs);
+    const body = await readBody({}, request, response, { withinMs: bodyWithinMs });
     // Each message counts.
     if (Array.isArray(body)) throw invalidField('', 'must be one message, not a list of them');
     const { openMcpServer, readTags } = await import('../mcp/index.ts');

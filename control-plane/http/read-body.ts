@@ -1,8 +1,9 @@
 /** Reads bodies of requests, within limits of size and time. */
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
+import { repeatedField } from '@monitor/shared/read-json.ts';
 import { defaultBodyLimitBytes, type Route } from '@monitor/shared/contract/route.ts';
-import { ApiError } from '../errors/api-error.ts';
+import { ApiError, invalidField } from '../errors/api-error.ts';
 
 /** A client that stops sending for this long is disconnected. */
 const silenceMs = 60_000;
@@ -12,6 +13,9 @@ const discardWithinMs = 5_000;
 const parsers = new Map<number, RequestHandler>();
 /** Sizes of parsed bodies. */
 const parsedBytes = new WeakMap<object, number>();
+
+/** Texts of bodies that people send, until they are known to be JSON. */
+const unread = new WeakMap<object, Buffer | null>();
 
 export const bytesOfBody = (request: Request): number => parsedBytes.get(request) ?? 0;
 
@@ -26,6 +30,7 @@ function bodyParser(limitBytes: number): RequestHandler {
     type: () => true,
     verify: (request, _response, bytes, charset) => {
       parsedBytes.set(request, bytes.length);
+      if (unread.has(request) && charset === 'utf-8') unread.set(request, bytes);
       // They would be replaced, and stored as something else than what was sent.
       if (charset === 'utf-8' && !isUtf8(bytes)) {
         throw Object.assign(new Error('the body is not in UTF-8'), { type: 'charset.wrong' });
@@ -36,12 +41,23 @@ function bodyParser(limitBytes: number): RequestHandler {
   return parser;
 }
 
-/** Parses the body of a route that takes one. Refuses other types than JSON. */
+/** Refuses what parsing has dropped: of a field that is given twice, the first value. */
+function refuseRepeated(request: Request): void {
+  const bytes = unread.get(request);
+  unread.delete(request);
+  const field = bytes == null ? null : repeatedField(bytes.toString());
+  if (field !== null) throw invalidField(field, 'is given twice');
+}
+
+/**
+ * Parses the body of a route that takes one. Refuses other types than JSON, and `ofPeople` also a field that is given
+ * twice.
+ */
 export function readBody(
   route: Pick<Route, 'bodyLimitBytes'>,
   request: Request,
   response: Response,
-  withinMs: number | undefined,
+  { withinMs, ofPeople = false }: { withinMs: number | undefined; ofPeople?: boolean },
 ): Promise<unknown> {
   const hasBody =
     request.headers['transfer-encoding'] !== undefined ||
@@ -54,6 +70,7 @@ export function readBody(
       { source: 'headers', keys: ['content-type'] },
     );
   }
+  if (ofPeople) unread.set(request, null);
   return new Promise((resolve, reject) => {
     const parse = bodyParser(route.bodyLimitBytes ?? defaultBodyLimitBytes);
     const timer =
@@ -68,6 +85,9 @@ export function readBody(
       if (error === undefined) resolve(request.body);
       else reject(error instanceof Error ? error : new Error(String(error)));
     });
+  }).then((body) => {
+    refuseRepeated(request);
+    return body;
   });
 }
 

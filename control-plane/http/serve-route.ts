@@ -345,7 +345,10 @@ class ServedRoute {
     const isRead = route.body !== undefined || (this.#isAudited && request.is('json') === 'json');
     const body =
       isRead && route.bodyStream !== true
-        ? await readBody(route, request, response, this.#shared.options.bodyWithinMs)
+        ? await readBody(route, request, response, {
+            withinMs: this.#shared.options.bodyWithinMs,
+            ofPeople: this.#isOfPeople,
+          })
         : undefined;
     if (this.#isOfPeople) refuseUnstorable(body);
     let { query } = request as { query: Record<string, unknown> };

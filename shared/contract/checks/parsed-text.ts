@@ -1,4 +1,5 @@
 /** Texts of a response and the JSON in them, for assertions. */
+import { endOfString } from '../../read-json.ts';
 import type { Assertion } from '../assertion.ts';
 import type { Extract, Measurement, SourceReading } from './check-type.ts';
 
@@ -11,15 +12,6 @@ interface ReadText {
   what: string;
   /** Its content type. */
   type?: string | undefined;
-}
-
-/** Where the string ends that begins at `open`. */
-function endOfString(text: string, open: number): number {
-  for (let close = text.indexOf('"', open + 1); ; close = text.indexOf('"', close + 1)) {
-    let slashes = 0;
-    while (text[close - 1 - slashes] === '\\') slashes += 1;
-    if (slashes % 2 === 0) return close + 1;
-  }
 }
 
 /**

@@ -102,6 +102,22 @@ test('a body that is no JSON is refused with the place', async () => {
   }
 });
 
+test('a field that is given twice is refused by its path, and none is lost in silence', async () => {
+  await using cp = await startTestControlPlane();
+  const url = '"url":"https://a.example/"';
+  for (const [text, field] of [
+    [`{"name":"a","request":{${url}},"name":"b"}`, 'name'],
+    [`{"name":"a","request":{${url},"\\u0075rl":"https://b.example/"}}`, 'request.url'],
+    [`{"name":"a","request":{${url}},"tags":[{"a":1},{"a":1,"a":1}]}`, 'tags.1.a'],
+    // Equal texts that are no names, and equal names of other objects.
+    [`{"name":"name","request":{${url}},"tags":["tags","a","{,\\"a\\":1"]}`, null],
+  ] as const) {
+    const { status, body } = await post(cp.url, cp.apiKey, text, {});
+    assert.equal(status, field === null ? 201 : 400, text);
+    if (field !== null) assert.equal(body.message, `"${field}" is given twice`);
+  }
+});
+
 test('half of a surrogate pair is refused with its field: it would be stored as another text', async () => {
   await using cp = await startTestControlPlane();
   const sent = (fields: string) =>
