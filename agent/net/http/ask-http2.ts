@@ -3,14 +3,7 @@ import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } f
 import type { TLSSocket } from 'node:tls';
 import { http2CodeName, windowBytes } from '../http2-codes.ts';
 import { headerOf, withoutHeaders, type Headers } from './headers.ts';
-import {
-  Answer,
-  AnswerError,
-  maxInterim,
-  noStatus,
-  takeFields,
-  type AnswerListener,
-} from './read-answer.ts';
+import { Answer, AnswerError, maxInterim, takeFields, type AnswerListener } from './read-answer.ts';
 
 /** Headers of a connection, which HTTP/2 forbids; `host` is the authority. */
 const ofConnection = [
@@ -80,7 +73,6 @@ export function askHttp2(
     );
     takeFields(answer, pairs, listener.onDeviation);
     answer.status = Number(known[':status']);
-    if (answer.status === 0) return finish(new AnswerError('HPE_INVALID_STATUS', noStatus));
     answer.httpVersion = '2.0';
     listener.onHead(answer);
   });

@@ -18,7 +18,6 @@ const telltaleBytes = 9;
 /** Stray bytes before an answer, which browsers skip. */
 const maxBefore = 4;
 const maxDeviations = 20;
-export const noStatus = 'the answer has the status 000, which is none';
 
 export class AnswerError extends Error {
   readonly code: string;
@@ -277,7 +276,9 @@ class AnswerReader {
     const [, before = '', major = '', minor = '0', status = '', reason = ''] = match;
     if (before !== '') this.#deviation(`${before.length} bytes stand before the answer`);
     const code = Number(status);
-    if (code === 0) return this.#broken('HPE_INVALID_STATUS', noStatus);
+    if (code === 0) {
+      return this.#broken('HPE_INVALID_STATUS', 'the answer has the status 000, which is none');
+    }
     if (code === 101) {
       return this.#broken(
         'UNASKED_UPGRADE',
