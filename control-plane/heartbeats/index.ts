@@ -6,4 +6,4 @@ export { heartbeatTimers } from './keep-timers.ts';
 export { moveHeartbeats } from './move-deadlines.ts';
 export { resumeHeartbeats } from './postpone-heartbeats.ts';
 export { pruneHeartbeatEvents } from './prune-events.ts';
-export { readHeartbeatTimes } from './read-heartbeat-times.ts';
+export { readHeartbeatTimes, resumedSince } from './read-heartbeat-times.ts';

@@ -60,3 +60,27 @@ export async function readHeartbeatTimes(
     paused: timesIn('PAUSED'),
   };
 }
+
+/** Which of these monitors were activated since an instant, after a pause. */
+export async function resumedSince(
+  db: Db,
+  accountId: string,
+  given: readonly { checkId: string; since: number }[],
+): Promise<Set<string>> {
+  if (given.length === 0) return new Set();
+  const rows = await db
+    .selectFrom('heartbeat_events')
+    .select('check_id')
+    .distinct()
+    .where('account_id', '=', accountId)
+    .where('state', '=', 'RESUMED')
+    .where((where) =>
+      where.or(
+        given.map(({ checkId, since }) =>
+          where.and([where('check_id', '=', checkId), where('happened_at', '>', since)]),
+        ),
+      ),
+    )
+    .execute();
+  return new Set(rows.map((row) => row.check_id));
+}

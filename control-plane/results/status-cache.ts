@@ -8,8 +8,10 @@
  */
 import type { RowOf } from '../db/tables.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
+import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import type { CheckConsumer } from '../checks/index.ts';
 import { prepareInserts } from '../db/insert-many.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 
 export interface KnownStatus {
   row: RowOf<'check_statuses'> & { name: string };
@@ -73,6 +75,16 @@ export const statusesOfChecks: CheckConsumer = {
     await insertStatus.run(db, [{ check_id, account_id, created_at, ...empty }]);
     return null;
   },
-  changed: forgetStatus,
+  changed: async (services, db, change) => {
+    const { before, effective, row } = change;
+    // A pause ends the failure of a check that is pinged: no run would show that it passes.
+    if (isPinged(row.type) && effective.activated && !before.activated) {
+      await updateOwnRows(db, 'check_statuses', row.account_id)
+        .set({ has_failures: 0 })
+        .where('check_id', '=', row.id)
+        .execute();
+    }
+    return forgetStatus(services, db, change);
+  },
   deleted: forgetStatus,
 };

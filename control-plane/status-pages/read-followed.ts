@@ -1,6 +1,7 @@
 /** What the checks of the services of a page say: their states now, and their availability by day. */
 import { availabilityOfChecks, meanAvailability, type Availability } from '../analytics/index.ts';
 import { runsOnAgents } from '../checks/index.ts';
+import { resumedSince } from '../heartbeats/index.ts';
 import { fromJson } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
 import { ownRows } from '../db/own-rows.ts';
@@ -121,12 +122,22 @@ export async function readStates(
     ...new Set(sources.map(({ checkId }) => checkId)),
   ]);
   const recent = await recentRunsOf(db, accountId, [...intervals.keys()], runsToJudge);
+  const resumed = await resumedSince(
+    db,
+    accountId,
+    [...recent].flatMap(([checkId, runs]) => {
+      const newest = runs.at(-1);
+      const isOver = newest?.has_failures === 1 && intervals.get(checkId) === null;
+      return isOver ? [{ checkId, since: newest.started_at }] : [];
+    }),
+  );
   const ofService = Map.groupBy(sources, ({ serviceId }) => serviceId);
   const found = rows.map((row): ServiceNow => {
     const own = [...new Set((ofService.get(row.id) ?? []).map(({ checkId }) => checkId))];
     const runs = new Map(
       own.flatMap((id): [string, Run[]][] => {
-        const given = recent.get(id) ?? [];
+        // A pause ends the failure of a monitor that is pinged.
+        const given = resumed.has(id) ? [] : (recent.get(id) ?? []);
         if (!intervals.has(id)) return [];
         return [
           [

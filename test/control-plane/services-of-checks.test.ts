@@ -9,6 +9,7 @@ import {
   type Run,
   type ServiceRule,
 } from '../../control-plane/status-pages/decide/follow-checks.ts';
+import { sweepOnceRead } from '../support/control-plane.ts';
 import { iso, minute, now, setUp, type Bench } from '../support/results.ts';
 
 const rule = (fields: Partial<ServiceRule> = {}): ServiceRule => ({
@@ -215,6 +216,49 @@ test('after maintenance a service is what it was, until its monitors had time to
     }
     const then = isMeasuredThen ? 'All systems operational' : 'No known problems';
     assert.deepEqual(said, ['Under maintenance', then, 'No known problems']);
+  }
+});
+
+test('a heartbeat that is activated again does not fail until it misses a ping, by whichever door', async () => {
+  const period = { period: 10, periodUnit: 'minutes', grace: 0, graceUnit: 'minutes' };
+  for (const by of ['check', 'group'] as const) {
+    await using bench = await setUp({ requestsPerMinute: 0 });
+    const { services } = bench.cp.controlPlane;
+    const group = await post(bench, '/v2/check-groups', { name: 'jobs' });
+    const { id, heartbeat } = await post(bench, '/v1/checks/heartbeat', {
+      ...{ name: 'job', groupId: group.id, heartbeat: period },
+    });
+    const follows = { checkIds: [id], rule: 'ANY' };
+    const service = await post(bench, '/v1/status-pages/services', { name: 'Backup', follows });
+    await pageOf(bench, [{ id: service.id }]);
+    const put = (body: object) =>
+      by === 'group'
+        ? bench.cp.api('PUT', `/v2/check-groups/${group.id}`, { name: 'jobs', ...body })
+        : bench.cp.api('PUT', `/v1/checks/heartbeat/${id}`, body);
+    const after = async (minutes: number) => {
+      bench.clock.advance(minutes * minute);
+      await sweepOnceRead(services);
+      bench.clock.advance(1_000);
+      const [{ status }] = await bench.get('check-overview');
+      const { hasFailures } = await bench.get(`check-statuses/${id}`);
+      const html = await seen(bench, '/status/shop');
+      return [status, hasFailures, /<h1>([^<]+)/.exec(html)?.[1]];
+    };
+    const well = ['PASSING', false, 'All systems operational'];
+    const failing = ['FAILING', true, 'Major outage'];
+    await fetch(heartbeat.pingUrl as string);
+    assert.deepEqual(await after(1), well);
+    assert.deepEqual(await after(10), failing);
+    // A save alone is no news.
+    await put({ tags: ['night'] });
+    assert.deepEqual(await after(1), failing);
+    await put({ activated: false });
+    assert.equal((await after(1))[0], 'INACTIVE');
+    await put({ activated: true });
+    assert.deepEqual(await after(1), well);
+    assert.deepEqual(await after(10), failing);
+    await fetch(heartbeat.pingUrl as string);
+    assert.deepEqual(await after(1), well);
   }
 });
 
