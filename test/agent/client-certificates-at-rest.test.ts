@@ -98,13 +98,13 @@ test('keys and passphrases are in no file, variable or argument while they are i
   assert.deepEqual(during.places, []);
   assert.ok(during.filesSearched > 10 && during.processesSearched > 5);
   goOn.resolve(undefined);
-  await fake.until('the run of the browser', () =>
-    [...fake.results.values()].some(({ checkId }) => checkId === visiting.id),
+  // On a busy machine the page of the first run may have waited too long.
+  await fake.until('a run of the browser that saw the page', () =>
+    [...fake.results.values()].some((result) => JSON.stringify(result).includes('somebody else')),
   );
   // On a busy machine the attempt is made again.
   assert.deepEqual([...new Set(server.seen)], ['agent']);
   const said = JSON.stringify([...fake.results.values()]);
-  assert.match(said, /somebody else/);
   for (const needle of needles) assert.equal(said.includes(needle), false);
   // Also ends the wait for the next attempt.
   await agent.drain();

@@ -45,6 +45,8 @@ export async function mutualServer(options: MutualOptions): Promise<MutualServer
     // A socket of HTTP/2 stands behind a proxy object that does not show certificates.
     const socket = request.httpVersion === '2.0' ? request.stream.session?.socket : request.socket;
     void (before?.() ?? Promise.resolve()).then(() => {
+      // The client may have given up meanwhile.
+      if (request.httpVersion === '2.0' && request.stream.destroyed) return;
       answer(socket as TLSSocket, response as unknown as ServerResponse);
     });
   });
