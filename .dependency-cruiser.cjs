@@ -169,7 +169,7 @@ module.exports = {
     },
     {
       name: 'the-console-stands-alone',
-      comment: 'It runs in browsers: packages, the encryption, types, and nothing of the server.',
+      comment: 'It runs in browsers: packages, the encryption, the line of an error, types, and nothing of the server.',
       severity: 'error',
       from: {
         path: '^control-plane/console/',
@@ -178,7 +178,7 @@ module.exports = {
       },
       to: {
         dependencyTypesNot: ['type-only'],
-        pathNot: ['^control-plane/console/', '^node_modules/', '^shared/encryption/'],
+        pathNot: ['^control-plane/console/', '^node_modules/', '^shared/(encryption/|error-line)'],
       },
     },
   ],

@@ -3,6 +3,7 @@
  * seen.
  */
 import type { CheckResult } from '@monitor/shared/contract/check-result-routes.ts';
+import { errorLine } from '@monitor/shared/error-line.ts';
 import type { CheckOverview, Exchange, ScriptRun } from './contract.ts';
 
 import { checkTypes, exchangeFields } from './facts.ts';
@@ -77,7 +78,7 @@ export function reasonOf(result: CheckResult) {
   if (result.encryptedResult?.envelope === null) return 'not stored';
   if (result.encryptedResult !== undefined) return 'encrypted';
   const script = scriptOf(result);
-  if (script !== null) return firstLine(errorsOf(script)[0]?.message);
+  if (script !== null) return errorLine(errorsOf(script).map(({ message }) => message));
   const agentic = result.agenticCheckResult;
   if (agentic !== null) return firstLine(agentic.summary);
   const seen = exchangeOf(result);

@@ -2,6 +2,7 @@
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { findCheckType, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { droppedError, encryptedError } from '@monitor/shared/contract/encrypted-result.ts';
+import { errorLine } from '@monitor/shared/error-line.ts';
 import { decodePayload, fromFlag } from '../db/columns.ts';
 import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import type { Db, RowOf } from '../db/tables.ts';
@@ -23,22 +24,19 @@ interface Payload {
   errors?: { message?: unknown }[];
 }
 
-function oneLine(text: string | undefined): string | null {
-  const line = text?.split('\n').find((each) => each.trim() !== '');
-  return line === undefined ? null : line.trim().slice(0, maxErrorLength);
-}
+const oneLine = (texts: readonly string[]): string | null =>
+  errorLine(texts).slice(0, maxErrorLength) || null;
 
 function errorOf(payload: Payload): string | null {
   const { envelope, requestError, assertions, errors, degradedReason } = payload;
   if (envelope !== undefined) return envelope === null ? droppedError : encryptedError;
-  const [thrown] = errors ?? [];
   const assertion = assertions?.find(
     ({ error, passed }) => error !== undefined || passed === false,
   );
-  const message = typeof thrown?.message === 'string' ? thrown.message : undefined;
-  return oneLine(
-    requestError ?? assertion?.error ?? message ?? assertion?.condition ?? degradedReason,
-  );
+  const thrown = (errors ?? []).map(({ message }) => (typeof message === 'string' ? message : ''));
+  const seen = requestError ?? assertion?.error;
+  if (seen == null && thrown.length > 0) return oneLine(thrown);
+  return oneLine([seen ?? assertion?.condition ?? degradedReason ?? '']);
 }
 
 /** Why a result failed, in one line, from any of its details; null where they do not say. */
@@ -89,7 +87,7 @@ export function verdictOfSubmission(
     isDegraded: item.isDegraded,
     responseTimeMs: Math.floor(item.responseTime),
     ...answerOf(payload),
-    error: isFine ? null : (oneLine(item.errorMessages[0]) ?? errorOf(payload)),
+    error: isFine ? null : (oneLine(item.errorMessages) ?? errorOf(payload)),
   };
 }
 

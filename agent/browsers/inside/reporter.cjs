@@ -29,6 +29,9 @@ function isRequest(step) {
   );
 }
 
+/** Newer versions say beside the title what a step was done with: a locator or an address. */
+const titleOf = ({ title, subtitle }) => (subtitle ? `${title} ${subtitle}` : title);
+
 class MonitorReporter {
   constructor() {
     this.outputLines = 0;
@@ -73,7 +76,7 @@ class MonitorReporter {
   step(step, budget) {
     budget.left -= 1;
     return {
-      title: bounded(step.title, 1024),
+      title: bounded(titleOf(step), 1024),
       category: step.category,
       startTime: step.startTime.getTime(),
       durationMs: Math.max(0, step.duration),

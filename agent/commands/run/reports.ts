@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { errorLine } from '@monitor/shared/error-line.ts';
 import { AgentError } from '../../errors.ts';
 import type { AttemptOutcome } from '../../worker/attempt.ts';
 import { scriptResultOf, verdictOf, type Verdict } from './print-outcome.ts';
@@ -93,12 +94,10 @@ function testCase(run: Ran): string {
   const attributes = `name="${xml(read.check.name)}" classname="${xml(read.place)}" time="${seconds}"`;
   const verdict = verdictOf(outcome);
   if (verdict === 'passed' || verdict === 'degraded') return `    <testcase ${attributes}/>`;
-  const [message = ''] = messagesOf(run);
   const element = verdict === 'error' ? 'error' : 'failure';
-  const [firstLine = ''] = message.split('\n');
   return [
     `    <testcase ${attributes}>`,
-    `      <${element} message="${xml(firstLine)}">${xml(messagesOf(run).join('\n\n'))}</${element}>`,
+    `      <${element} message="${xml(errorLine(messagesOf(run)))}">${xml(messagesOf(run).join('\n\n'))}</${element}>`,
     '    </testcase>',
   ].join('\n');
 }

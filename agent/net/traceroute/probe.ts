@@ -186,7 +186,10 @@ export class Probe implements Disposable {
     const refused = this.#icmpError();
     if (refused !== null) return refused;
     if (this.#wakes > maxWakes) return 'lost';
-    return this.#method === 'tcp' ? this.#ofTcp(error) : this.#ofDatagram();
+    if (this.#method !== 'tcp') return this.#ofDatagram();
+    const found = this.#ofTcp(error);
+    // What a router said may have come since its queue was read; the kernel writes it before the error.
+    return found === 'lost' ? (this.#icmpError() ?? found) : found;
   }
 
   #icmpError(): ProbeAnswer | null {

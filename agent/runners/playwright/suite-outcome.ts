@@ -7,6 +7,7 @@ import {
 } from '@monitor/shared/contract/check-result.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { severity } from '@monitor/shared/domain/merged-suite.ts';
+import { errorLine } from '@monitor/shared/error-line.ts';
 import { isUndecided } from '../../browsers/run-baselines.ts';
 import { reasonOf } from '../scripts/run-failure.ts';
 import { toScriptSteps, type SuiteEvents, type SuiteTest } from './suite-events.ts';
@@ -145,7 +146,7 @@ const fail = (code: string, message: string): Failure => ({
   isNetworkError: false,
 });
 
-const firstLine = (text: string): string => text.split('\n')[0]?.slice(0, 300) ?? '';
+const firstLine = (text: string): string => errorLine([text]).slice(0, 300);
 
 /** Why a suite whose test command came to its end failed, or null: it passed. */
 export function failureOfSuite(

@@ -17,6 +17,7 @@ import {
   type ScriptTest,
 } from '@monitor/shared/contract/check-result.ts';
 import type { ShardOutcome } from '@monitor/shared/contract/agent-protocol.ts';
+import { errorLine } from '@monitor/shared/error-line.ts';
 import { pagesOfShards, severity, testsOfShards } from '@monitor/shared/domain/merged-suite.ts';
 import { withoutDeadLinks } from '../../artifacts/without-dead-links.ts';
 import { isUndecided } from '../../browsers/run-baselines.ts';
@@ -89,7 +90,7 @@ type Decision = { kind: Kind } & Pick<AttemptOutcome, 'reason' | 'faultCode'>;
 const isBroken = ({ outcome, quarantined, errors }: ScriptTest): boolean =>
   outcome === 'unexpected' && quarantined !== true && !isUndecided(errors);
 
-const firstLine = (text: string): string => text.split('\n')[0]?.slice(0, 300) ?? '';
+const firstLine = (text: string): string => errorLine([text]).slice(0, 300);
 
 /** The verdict of a run by its shards; see above. */
 export function decideShards(shards: Shards, tests: readonly ScriptTest[]): Decision {

@@ -25,15 +25,23 @@ function Whole({ link, name, onClose }: { link: string; name: string; onClose: (
   );
 }
 
-export function Shots({ links, name }: { links: string[]; name: string }) {
+export function Shots({
+  links,
+  name,
+  isLarge = false,
+}: {
+  links: string[];
+  name: string;
+  isLarge?: boolean;
+}) {
   const [opened, setOpened] = useState<{ link: string; title: string } | null>(null);
   const usable = links.filter((link) => safeLink(link) !== null);
   if (usable.length === 0) return null;
   return (
     <>
-      <div class="shots">
+      <div class={isLarge ? 'shots large' : 'shots'}>
         {usable.map((link, index) => {
-          const title = `Screenshot ${index + 1} of ${name}`;
+          const title = isLarge ? `Screenshot of ${name}` : `Screenshot ${index + 1} of ${name}`;
           return (
             <button
               type="button"

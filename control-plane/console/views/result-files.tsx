@@ -2,11 +2,14 @@
 import type { Asset } from '@monitor/shared/contract/check-result-routes.ts';
 import type { NamedFile } from '@monitor/shared/encryption/encryption.ts';
 import { decryptedFile, type Shown } from '../decryption.ts';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { bytes, inWords, safeLink } from '../format.ts';
 import { Action, Section } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
+import { Shots } from '../parts/shots.tsx';
 import { useQuery } from '../query.ts';
+import { scriptOf } from '../state.ts';
 
 /** Links expire after an hour, so the list is refreshed before that. */
 const refreshMs = 30 * 60_000;
@@ -91,19 +94,53 @@ function File({ file, shown }: { file: Asset; shown: Shown }) {
   );
 }
 
-export function Files({
-  checkId,
-  resultId,
-  shown,
-}: {
+interface OfResult {
   checkId: string;
   resultId: string;
   shown: Shown;
-}) {
-  const read = useQuery(
+}
+
+const useFiles = ({ checkId, resultId }: OfResult) =>
+  useQuery(
     `v1/check-results/${encodeURIComponent(checkId)}/${encodeURIComponent(resultId)}/assets`,
     { everyMs: refreshMs },
   );
+
+/** True for pictures that the test runner takes when a test fails; those of a suite have its title for a name. */
+function ofFailure({ result }: Shown): (name: string) => boolean {
+  const failed = scriptOf(result)?.tests.filter(({ outcome }) => outcome === 'unexpected') ?? [];
+  const names = failed.map(({ title }) => title.normalize('NFKD').replace(/[^A-Za-z0-9]+/g, '-'));
+  return (name) =>
+    /\btest-failed-\d+\.png$/.test(name) ||
+    (!/-(expected|actual|diff)\.png$/.test(name) &&
+      names.some((each) => name.startsWith(`screenshots/${each.slice(0, 80)}`)));
+}
+
+/** The page when a test failed, and what the trace shows. */
+export function AtFailure(of: OfResult & { children: ComponentChildren }) {
+  const { data } = useFiles(of);
+  const files = of.shown.state === 'plain' ? (data?.assets ?? []) : [];
+  const isOfFailure = ofFailure(of.shown);
+  const photographed = files.find(({ name, url }) => url !== null && isOfFailure(name));
+  const trace = files.map(({ viewerUrl }) => safeLink(viewerUrl)).find((url) => url !== null);
+  return (
+    <>
+      <div class="actions">
+        {trace && (
+          <a class="button" href={trace} target="_blank" rel="noopener">
+            Open the trace
+          </a>
+        )}
+        {of.children}
+      </div>
+      {photographed?.url && <Shots links={[photographed.url]} name="the failure" isLarge />}
+    </>
+  );
+}
+
+export function Files(of: OfResult) {
+  const { shown } = of;
+  const read = useFiles(of);
   return (
     <Section title="Files">
       {List({

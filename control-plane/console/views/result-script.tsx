@@ -39,7 +39,13 @@ function Errors({ errors }: { errors: ScriptError[] }) {
   );
 }
 
-function Step({ step, depth }: { step: ScriptStep; depth: number }) {
+/** `shown` are messages that stand above. */
+interface StepProps {
+  depth: number;
+  shown: ReadonlySet<string>;
+}
+
+function Step({ step, depth, shown }: StepProps & { step: ScriptStep }) {
   const line = (
     <>
       <span class={step.error === null ? '' : 'bad'}>{step.title}</span>
@@ -49,7 +55,8 @@ function Step({ step, depth }: { step: ScriptStep; depth: number }) {
       )}
     </>
   );
-  const error = step.error !== null && step.steps.every((inner) => inner.error === null) && (
+  const isInnermost = step.steps.every((inner) => inner.error === null);
+  const error = step.error !== null && isInnermost && !shown.has(step.error) && (
     <p class="bad mono">{step.error}</p>
   );
   if (step.steps.length === 0) {
@@ -64,24 +71,24 @@ function Step({ step, depth }: { step: ScriptStep; depth: number }) {
     <li>
       <details open={depth < openDepth || step.error !== null}>
         <summary class="step">{line}</summary>
-        <Steps steps={step.steps} depth={depth + 1} />
+        <Steps steps={step.steps} depth={depth + 1} shown={shown} />
       </details>
       {error}
     </li>
   );
 }
 
-function Steps({ steps, depth = 0 }: { steps: ScriptStep[]; depth?: number }) {
+function Steps({ steps, depth, shown }: StepProps & { steps: ScriptStep[] }) {
   return (
     <ol>
       {steps.map((step, index) => (
-        <Step key={index} step={step} depth={depth} />
+        <Step key={index} step={step} depth={depth} shown={shown} />
       ))}
     </ol>
   );
 }
 
-function Test({ test }: { test: ScriptTest }) {
+function Test({ test, shown }: { test: ScriptTest; shown: ReadonlySet<string> }) {
   const tone = test.outcome === 'flaky' ? 'warn' : statusTones[test.status];
   const word =
     test.outcome === 'flaky' ? 'Flaky' : inWords(test.status.replace('timedOut', 'timed out'));
@@ -102,7 +109,7 @@ function Test({ test }: { test: ScriptTest }) {
             .join(', ')}
         </span>
       </div>
-      {test.steps.length > 0 && <Steps steps={test.steps} />}
+      {test.steps.length > 0 && <Steps steps={test.steps} depth={0} shown={shown} />}
     </div>
   );
 }
@@ -153,7 +160,11 @@ export function ScriptDetail({ seen }: { seen: ScriptRun }) {
       {seen.tests.length > 0 && (
         <Section title="Tests and steps">
           {seen.tests.map((test, index) => (
-            <Test key={index} test={test as ScriptTest} />
+            <Test
+              key={index}
+              test={test as ScriptTest}
+              shown={new Set(errors.map((one) => one.message))}
+            />
           ))}
         </Section>
       )}

@@ -16,7 +16,7 @@ import { link } from '../router.ts';
 import { exchangeOf, isPinged, outcomeOf, outcomes, reasonOf, scriptOf } from '../state.ts';
 import { AgenticDetail } from './result-agentic.tsx';
 import { Attempts } from './result-attempts.tsx';
-import { Files } from './result-files.tsx';
+import { AtFailure, Files } from './result-files.tsx';
 import { NetworkDetail } from './result-network.tsx';
 import { Screenshots } from './result-screenshots.tsx';
 import { ScriptDetail } from './result-script.tsx';
@@ -117,9 +117,9 @@ function InScript({ checkId, result }: { checkId: string; result: CheckResult })
   if (outcomeOf(result) !== 'F' || !(hasScript || hasFailedScript)) return null;
   const query = `?result=${encodeURIComponent(result.id)}`;
   return (
-    <p>
-      <a href={`${link('edit', 'check', checkId)}${query}`}>Show it in the script</a>
-    </p>
+    <a class="button" href={`${link('edit', 'check', checkId)}${query}`}>
+      Show it in the script
+    </a>
   );
 }
 
@@ -162,10 +162,14 @@ export function ResultView({ checkId, resultId }: { checkId: string; resultId: s
     <>
       {crumbs}
       <Verdict result={result} />
+      {outcomeOf(result) !== 'P' && (
+        <AtFailure {...{ checkId, resultId, shown }}>
+          <InScript checkId={checkId} result={result} />
+        </AtFailure>
+      )}
       {result.resultType === 'FINAL' && outcomeOf(result) !== 'P' && (
         <RootCausesOfResult checkId={checkId} resultId={resultId} />
       )}
-      <InScript checkId={checkId} result={result} />
       <Attempts result={result} />
       <Screenshots result={result} />
       <ResultDetail result={read.data} />

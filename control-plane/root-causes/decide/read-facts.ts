@@ -1,6 +1,7 @@
 /** A stored result as facts: what agents of every version wrote is read field by field. */
 import type { ExchangeResult, NetworkDiagnostics } from '@monitor/shared/contract/check-result.ts';
 import { numberOrNull, textOrNull } from '@monitor/shared/contract/checks/check-type.ts';
+import { errorLine } from '@monitor/shared/error-line.ts';
 import type { Path, RunFacts, Times } from './facts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -224,8 +225,8 @@ function failedStep(steps: readonly Fields[]): string | null {
 }
 
 function readScript(payload: Fields, { host }: StoredRun): Seen {
-  const [error] = listOf(payload['errors']);
-  const text = textOrNull(error?.['message'])?.split('\n')[0] ?? null;
+  const errors = listOf(payload['errors']);
+  const text = errorLine(errors.map((error) => textOrNull(error['message']) ?? '')) || null;
   const pages = listOf(payload['pages']);
   const requests = [
     ...listOf(payload['requests']),

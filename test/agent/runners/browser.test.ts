@@ -109,6 +109,7 @@ describe('browser checks', () => {
     assert.match(result.errors[0]?.message ?? '', /Expected: "Wrong"/);
     assert.doesNotMatch(result.errors[0]?.message ?? '', /\u001b/);
     assert.match(result.errors[0]?.stack ?? '', /at script\.spec\.js:4/);
+    assert.match(JSON.stringify(result.tests[0]?.steps), /"Navigate [^"]*127\.0\.0\.1/);
     assert.equal(result.playwrightTestTraces.length, 1);
     assert.equal(result.pages[0]?.screenshots.length, 1);
     assert.equal(result.traceSummary.userScriptErrors, 1);

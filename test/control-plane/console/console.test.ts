@@ -559,6 +559,7 @@ test('what a check does not have is not named', async () => {
   assert.match(text, /Expected every\s+1 day\s+Grace period\s+1 hour\s/);
   await opened.page.goto(`${world.cp.url}/console/#/checks/${world.suite}`);
   await opened.page.getByText('Flaky', { exact: true }).waitFor();
+  await opened.page.getByText('Location strategy', { exact: true }).waitFor();
   assert.match(await textOf(opened.page), /Retries\s+none\s/);
 });
 

@@ -44,7 +44,8 @@ function stepsOf(steps, budget) {
     if (budget.left === 0) break;
     budget.left -= 1;
     taken.push({
-      title: clip(step.title).slice(0, 1000),
+      // Newer versions say beside the title what it was done with: a locator or an address.
+      title: clip(step.subtitle ? step.title + ' ' + step.subtitle : step.title).slice(0, 1000),
       category: step.category,
       startTime: Number(step.startTime),
       durationMs: step.duration,

@@ -84,7 +84,7 @@ test('a suite runs with the browser of this machine, every test is listed, and n
   const seen = await runPlaywright(suiteOf({ browsers: ['chromium'], installCommand }), context);
   const log = context.logged.join('\n');
   assert.equal(seen.failure?.code, 'TESTS_FAILED', log);
-  assert.match(seen.failure.message, /^1 of 6 tests failed: sells \[all\]: Error: expect/);
+  assert.match(seen.failure.message, /^1 of 6 tests failed: sells \[all\]: expect\(locator\('h1'\)\)\.toHaveText: expected "bank", received/);
   assert.equal(seen.failure.isNetworkError, false);
   assert.equal(seen.errorMessages?.length, 1);
   assert.doesNotMatch(seen.errorMessages[0] ?? '', /\u001b/);
@@ -120,6 +120,9 @@ test('a suite runs with the browser of this machine, every test is listed, and n
   assert.ok(
     opens?.steps.some(({ title, steps }) => title === 'go to the shop' && steps.length > 0),
   );
+  const titles = JSON.stringify(details.tests[0]?.steps);
+  assert.match(titles, /"Navigate \/"/, 'a step says what it was done with');
+  assert.match(titles, /"Expect \\"toHaveText\\" locator\('h1'\)"/);
   assert.match(details.runtimeVersion, /^Playwright \d/);
 
   assert.ok(world.kept.has('traces/sells-all-retry1.zip'), [...world.kept.keys()].join());
