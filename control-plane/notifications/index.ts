@@ -40,7 +40,7 @@ export type {
   SubscriberRequest,
 } from './facts.ts';
 export { linkToCheck, linkToResult, linkToTestSession } from './links.ts';
-export { locationName, messageOf } from './message.ts';
+export { locationName, messageOf, slowness } from './message.ts';
 export { count, durationText, instantText } from './phrases.ts';
 export {
   dropMessagesOfPage,

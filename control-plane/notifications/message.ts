@@ -140,6 +140,13 @@ function linkOf({ check, result, withdrawn }: AlertFacts, publicUrl: string): Me
     : { url: linkToResult(publicUrl, check.id, result.id), text: 'Open the result' };
 }
 
+/** Why a check is degraded whose details do not say; null where time is not what degrades it. */
+export function slowness(checkType: string, responseTimeMs: number): string | null {
+  return findCheckType(checkType)?.degradedBy === 'response-time'
+    ? `${Math.round(responseTimeMs)} ms are above its degraded limit`
+    : null;
+}
+
 function reasonOf({ check, result, ssl, withdrawn }: AlertFacts, tone: Tone): string {
   if (withdrawn === 'deactivated' || withdrawn === 'deleted') {
     return 'its alert is closed without a recovery';
@@ -147,11 +154,7 @@ function reasonOf({ check, result, ssl, withdrawn }: AlertFacts, tone: Tone): st
   if (ssl !== null || result === null) return '';
   if (result.error !== null && result.error.trim() !== '') return oneLine(result.error);
   // A successful response is not the reason of the alert.
-  if (tone === 'degraded') {
-    return findCheckType(check.type)?.degradedBy === 'response-time'
-      ? `${Math.round(result.responseTimeMs)} ms are above its degraded limit`
-      : '';
-  }
+  if (tone === 'degraded') return slowness(check.type, result.responseTimeMs) ?? '';
   return result.statusCode === null
     ? ''
     : oneLine(`${result.statusCode} ${result.statusText ?? ''}`);

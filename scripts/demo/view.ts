@@ -1,6 +1,7 @@
 /** What the demo shows while it runs: a line for each result, and links to files. The console has the table. */
 import { setTimeout as pause } from 'node:timers/promises';
 import colors from 'picocolors';
+import { errorLine } from '@monitor/shared/error-line.ts';
 import type { System } from '../../proof/system.ts';
 import type { Check } from './kept.ts';
 
@@ -38,9 +39,9 @@ function reasonOf(result: Result): string {
   const { apiCheckResult: seen, hasErrors, hasFailures, isDegraded } = result;
   const script = result.browserCheckResult ?? result.multiStepCheckResult;
   if (script !== null) {
-    const message = script.errors[0]?.message ?? '';
+    const messages = script.errors.map(({ message }) => message);
     // An error of the agent says in its last line what to do.
-    return hasErrors ? message : (message.split('\n')[0] ?? '');
+    return hasErrors ? (messages[0] ?? '') : errorLine(messages);
   }
   if (isDegraded) return 'slower than its degraded limit';
   if (seen === null || !(hasErrors || hasFailures)) return '';

@@ -15,6 +15,7 @@ import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/handlers.ts';
+import { slowness } from '../../notifications/index.ts';
 import { muteOf } from '../../maintenance/index.ts';
 import { causeOf } from '../alert-groups/store.ts';
 import { openFactsOf } from '../alerts/open-alerts.ts';
@@ -89,6 +90,8 @@ export function alertOverviewHandlers(services: Services): Handlers<typeof alert
       const facts = open[index] ?? { open: false, acknowledgement: null };
       const isRecovery = subjectOf(type) === 'recovery';
       const window = planned.get(newest.check_id);
+      const alerted = isRecovery ? outage.first : newest;
+      const isSlow = subjectOf(alerted.alert_type as AlertType) === 'degraded';
       const state = stateOf(type, isMuted || window !== undefined, facts, now);
       return {
         checkAlertId: newest.id,
@@ -96,7 +99,9 @@ export function alertOverviewHandlers(services: Services): Handlers<typeof alert
         name: newest.name,
         tags,
         alertType: type,
-        error: isRecovery ? outage.first.error : newest.error,
+        error:
+          alerted.error ??
+          (isSlow ? slowness(alerted.check_type, alerted.response_time_ms ?? 0) : null),
         runLocation: newest.run_location,
         state,
         maintenance:

@@ -44,7 +44,7 @@ async function bench(): Promise<Bench> {
         verdictOf(cp, checkId, clock.now(), {
           hasFailures,
           isDegraded,
-          error: 'broken',
+          error: hasFailures ? 'broken' : null,
           stoppedAt: clock.now(),
         }),
       );
@@ -518,4 +518,22 @@ test('a group is acknowledged as a whole, by its link and through the API', asyn
     steps.map((kind) => `${kind} false 0`),
   );
   assert.equal((await it.cp.api('GET', `/v1/alert-overview/${alone}`)).status, 404);
+});
+
+test('a list of alerts says why a check is degraded', async () => {
+  await using it = await bench();
+  const [check, other] = [await makeCheck(it.cp, []), await makeCheck(it.cp, [])];
+  const errors = async () => {
+    const { body } = await it.cp.api('GET', '/v1/alert-overview');
+    return body.flatMap(({ outages }: { outages: { error: string }[] }) =>
+      outages.map(({ error }) => error),
+    );
+  };
+  await it.report([check], false, true);
+  const slow = await errors();
+  assert.match(slow[0] ?? '', /^\d+ ms are above its degraded limit$/);
+  await it.report([check], false);
+  assert.deepEqual(await errors(), slow, 'also when it is over');
+  await it.report([other], true);
+  assert.deepEqual((await errors()).toSorted(), [...slow, 'broken'].toSorted());
 });
