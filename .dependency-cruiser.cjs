@@ -169,7 +169,8 @@ module.exports = {
     },
     {
       name: 'the-console-stands-alone',
-      comment: 'It runs in browsers: packages, the encryption, the line of an error, types, and nothing of the server.',
+      comment:
+        'It runs in browsers: packages, the encryption, the line of an error, types, and nothing of the server.',
       severity: 'error',
       from: {
         path: '^control-plane/console/',

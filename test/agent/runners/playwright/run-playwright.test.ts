@@ -84,7 +84,10 @@ test('a suite runs with the browser of this machine, every test is listed, and n
   const seen = await runPlaywright(suiteOf({ browsers: ['chromium'], installCommand }), context);
   const log = context.logged.join('\n');
   assert.equal(seen.failure?.code, 'TESTS_FAILED', log);
-  assert.match(seen.failure.message, /^1 of 6 tests failed: sells \[all\]: expect\(locator\('h1'\)\)\.toHaveText: expected "bank", received/);
+  assert.match(
+    seen.failure.message,
+    /^1 of 6 tests failed: sells \[all\]: expect\(locator\('h1'\)\)\.toHaveText: expected "bank", received/,
+  );
   assert.equal(seen.failure.isNetworkError, false);
   assert.equal(seen.errorMessages?.length, 1);
   assert.doesNotMatch(seen.errorMessages[0] ?? '', /\u001b/);
