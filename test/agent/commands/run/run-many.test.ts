@@ -62,7 +62,10 @@ test('a test runs as a browser check, with its imports, its configuration and va
   );
   const xml = readFileSync(join(folder.path, 'report.xml'), 'utf8');
   assert.match(xml, /<testsuite .*tests="1" failures="1" errors="0"/);
-  assert.match(xml, /classname="tests\/shop\.spec\.ts"[^>]*>\s*<failure message="Error: expect/);
+  assert.match(
+    xml,
+    /classname="tests\/shop\.spec\.ts"[^>]*>\s*<failure message="expect\(received\)\.toBe: expected 7, received 8"/,
+  );
   assert.match(xml, /&gt; 3 \|/);
   assert.ok(readFileSync(join(folder.path, 'kept', 'trace.zip')).length > 0);
 });
