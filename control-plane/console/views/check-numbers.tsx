@@ -159,21 +159,17 @@ function Parts({ facts, answer, axis, events }: Drawn) {
   }, [answer]);
   const names = lines.parts.map(({ label }) => label);
   const [first] = lines.parts;
+  if (first === undefined) return null;
   return (
-    <>
-      {first !== undefined && (
-        <Chart
-          title={facts.isStacked ? 'Response time by phase' : 'Measurements'}
-          unit={first.unit}
-          names={names}
-          data={lines.data}
-          isStacked={facts.isStacked}
-          failed={failedIn(lines.availability)}
-          events={events}
-        />
-      )}
-      {facts.time === null && <Strips names={['All pings']} data={lines.availability} />}
-    </>
+    <Chart
+      title={facts.isStacked ? 'Response time by phase' : 'Measurements'}
+      unit={first.unit}
+      names={names}
+      data={lines.data}
+      isStacked={facts.isStacked}
+      failed={failedIn(lines.availability)}
+      events={events}
+    />
   );
 }
 
@@ -237,7 +233,7 @@ function Numbers({
               before={isCompared ? before.data : undefined}
             />
           )}
-          {parts.data && hasData && isMarked && (
+          {parts.data && hasData && isMarked && facts.parts.length > 0 && (
             <Parts {...{ facts, axis, events }} answer={parts.data} />
           )}
           {hasData === false && (

@@ -15,12 +15,9 @@ import { isPinged, outcomeOf, outcomes, reasonOf, type State as CheckState } fro
 
 const pageSize = 15;
 
-const columns: Columns = [
-  'Outcome',
-  'Started',
+const ofRuns: Columns = [
   ['Location', 'wide-only'],
   ['Time', 'right'],
-  'Why',
 ];
 
 const whyNone: Partial<Record<CheckState, string>> = {
@@ -65,14 +62,15 @@ function Row({ result }: { result: CheckResult }) {
           {isRun && result.scheduledFor === null && <span class="tag">on demand</span>}
         </span>
       </th>
-      <td class="wide-only">{isRun && result.runLocation}</td>
-      <td class="right">{isRun && duration(result.responseTime)}</td>
+      {isRun && <td class="wide-only">{result.runLocation}</td>}
+      {isRun && <td class="right">{duration(result.responseTime)}</td>}
       <td class="reason">{reasonOf(result)}</td>
     </tr>
   );
 }
 
-function Filters({ locations, query }: { locations: string[]; query: Query }) {
+function Filters({ overview, query }: { overview: CheckOverview; query: Query }) {
+  const { locations } = overview;
   return (
     <div class="actions">
       <Choice
@@ -84,15 +82,17 @@ function Filters({ locations, query }: { locations: string[]; query: Query }) {
         value={query.outcome ?? ''}
         onChange={choosing('outcome')}
       />
-      <Choice
-        label="Result type"
-        options={[
-          ['', 'Final'],
-          ['ALL', 'With attempts'],
-        ]}
-        value={query.results ?? ''}
-        onChange={choosing('results')}
-      />
+      {!isPinged(overview) && (
+        <Choice
+          label="Result type"
+          options={[
+            ['', 'Final'],
+            ['ALL', 'With attempts'],
+          ]}
+          value={query.results ?? ''}
+          onChange={choosing('results')}
+        />
+      )}
       {locations.length > 1 && (
         <Select
           label="Location"
@@ -147,7 +147,7 @@ export function CheckResults({ overview, query }: { overview: CheckOverview; que
     </Empty>
   );
   return (
-    <Section title="Results" aside={<Filters locations={overview.locations} query={query} />}>
+    <Section title="Results" aside={<Filters overview={overview} query={query} />}>
       {Answer({
         read,
         what: 'Loading results',
@@ -155,7 +155,11 @@ export function CheckResults({ overview, query }: { overview: CheckOverview; que
         isEmpty: ({ entries }) => entries.length === 0,
         children: ({ entries }) => (
           <>
-            <Table label="Results" columns={columns} className="results">
+            <Table
+              label="Results"
+              columns={['Outcome', 'Started', ...(isPinged(overview) ? [] : ofRuns), 'Why']}
+              className="results"
+            >
               {[...entries, ...older.entries].map((result) => (
                 <Row key={result.id} result={result} />
               ))}

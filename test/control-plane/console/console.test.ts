@@ -556,6 +556,7 @@ test('what a check does not have is not named', async () => {
   const text = await textOf(opened.page);
   // A ping runs nothing: it has no place, takes no time and is not repeated.
   assert.doesNotMatch(text, /Target|on demand|control-plane|Retries|Availability of 0 s/);
+  assert.doesNotMatch(text, /With attempts|All pings/);
   assert.match(text, /Expected every\s+1 day\s+Grace period\s+1 hour\s/);
   await opened.page.goto(`${world.cp.url}/console/#/checks/${world.suite}`);
   await opened.page.getByText('Flaky', { exact: true }).waitFor();
