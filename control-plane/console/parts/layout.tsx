@@ -147,7 +147,7 @@ export function Table({
           <tr>
             {columns.map((column) => {
               const [word, kind = ''] = typeof column === 'string' ? [column] : column;
-              if (word === '') return <td />;
+              if (word === '') return <td class={kind} />;
               return (
                 <th scope="col" key={word} class={kind}>
                   {word}

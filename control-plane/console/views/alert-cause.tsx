@@ -235,6 +235,12 @@ export function CauseRow({
             {error}
             <span class="narrow-only">
               <Ago at={cause.startedAt} />
+              {cause.endedAt !== null && (
+                <>
+                  {', resolved '}
+                  <Ago at={cause.endedAt} />
+                </>
+              )}
             </span>
           </span>
         </th>
