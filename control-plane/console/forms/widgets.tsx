@@ -5,7 +5,7 @@ import { call } from '../api.ts';
 import { toProblem } from '../problem.ts';
 import { useState } from 'preact/hooks';
 import { dataCenterLocations } from '../form-facts.ts';
-import { inWords, span } from '../format.ts';
+import { inNumbers, inWords, span } from '../format.ts';
 import { instantOf, localTime, timeZone, zones } from '../own-zone.ts';
 import { wordsOf } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
@@ -128,6 +128,9 @@ function useServices() {
 const Service = oneOf(useServices);
 
 /** Some of a few options, each a checkbox. */
+/** Options of a list that are shown before somebody looks for one, beside those that are picked. */
+const mostShown = 30;
+
 function Several({
   field,
   path,
@@ -149,33 +152,57 @@ function Several({
       ? []
       : unknown.map((one) => ({ value: one, word: `${one}`, note: 'gone' }))),
   ];
+  const [typed, setTyped] = useState('');
+  const words = typed.toLowerCase().split(/\s+/);
+  const found = all.filter(({ value, word }) => {
+    const name = word.toLowerCase();
+    return !picked.includes(value) && words.every((one) => name.includes(one));
+  });
+  const shown = new Set(found.slice(0, mostShown));
   return (
     <fieldset class="group" {...useTies(path, field.help)}>
       <legend>{label}</legend>
-      {all.map(({ value, word, note }) => (
-        <label class="check-field" key={value}>
-          <input
-            type="checkbox"
-            checked={picked.includes(value)}
-            onChange={(event) =>
-              onPick(
-                event.currentTarget.checked
-                  ? [...picked, value]
-                  : picked.filter((one) => one !== value),
-              )
-            }
-          />
-          <span>
-            {word}
-            {note !== undefined && (
-              <>
-                {' '}
-                <span class="muted">{note}</span>
-              </>
-            )}
-          </span>
-        </label>
-      ))}
+      {all.length > mostShown && (
+        <input
+          type="search"
+          aria-label={`Search ${label.toLowerCase()}`}
+          placeholder="Search"
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') event.preventDefault();
+          }}
+        />
+      )}
+      {all
+        .filter((option) => shown.has(option) || picked.includes(option.value))
+        .map(({ value, word, note }) => (
+          <label class="check-field" key={value}>
+            <input
+              type="checkbox"
+              checked={picked.includes(value)}
+              onChange={(event) =>
+                onPick(
+                  event.currentTarget.checked
+                    ? [...picked, value]
+                    : picked.filter((one) => one !== value),
+                )
+              }
+            />
+            <span>
+              {word}
+              {note !== undefined && (
+                <>
+                  {' '}
+                  <span class="muted">{note}</span>
+                </>
+              )}
+            </span>
+          </label>
+        ))}
+      {found.length > mostShown && (
+        <p class="muted">and {inNumbers(found.length - mostShown)} more: search for their names</p>
+      )}
       {options?.length === 0 && unknown.length === 0 && none}
       <Below path={path} help={field.help} />
     </fieldset>

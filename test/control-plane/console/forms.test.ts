@@ -360,6 +360,41 @@ test('the form of a check says when and where it runs next, and that of a window
   assert.equal(await aside.getByRole('listitem').count(), 3);
 });
 
+test('one of many monitors is found by its name, and what was picked stays shown', async () => {
+  await using many = await startTestControlPlane({ requestsPerMinute: 0 });
+  for (let index = 10; index < 50; index += 1) {
+    await many.api('POST', '/v1/checks/tcp', {
+      ...{ name: `Rack ${index}`, request: { hostname: 'a.example', port: 25 } },
+    });
+  }
+  await using opened = await new TestConsole(many, browser).visit('#/new/window');
+  const { page } = opened;
+  await page.getByLabel('Name', { exact: true }).fill('New disks');
+  await page.getByLabel('Start', { exact: true }).fill('2099-03-01T20:00');
+  await page.getByLabel('End', { exact: true }).fill('2099-03-01T22:00');
+  await page
+    .locator('summary', { hasText: /^Monitors$/ })
+    .first()
+    .click();
+  const monitors = page.getByRole('group', { name: 'Monitors', exact: true });
+  await monitors.getByText('and 10 more').waitFor();
+  assert.equal(await monitors.getByRole('checkbox').count(), 30);
+  const search = monitors.getByRole('searchbox');
+  await search.fill('49 rack');
+  await monitors.getByLabel('Rack 49').check();
+  await search.fill('rack 1');
+  await search.press('Enter');
+  await monitors.getByLabel('Rack 19').waitFor();
+  const shown = await monitors.getByRole('checkbox', { checked: true }).count();
+  assert.deepEqual([shown, await monitors.getByText('more: search').count()], [1, 0]);
+  await save(page).click();
+  await page.getByText('New disks').first().waitFor();
+  const { body: windows } = await many.api('GET', '/v1/maintenance-windows');
+  const { body: checks } = await many.api('GET', '/v1/checks?limit=100');
+  const picked = checks.find(({ name }: { name: string }) => name === 'Rack 49');
+  assert.deepEqual(windows[0].pauseScope.checkIds, [picked.id]);
+});
+
 test('the form of a status page shows the page as visitors would see it, which runs and leads nowhere', async () => {
   const { body } = await cp.api('POST', '/v1/status-pages/services', { name: 'Ledger' });
   const service = body as { id: string };
